@@ -84,7 +84,7 @@ nitpick_ignore_regex = [
     ),
     (
         "py:.*",
-        r"tfrecord_lite\.(records\.(crc_runs|damage)|tensors\.serialize|testing\.reencode)\b.*",
+        r"tfrecord_lite\.(records\.(crc32c|damage)|tensors\.serialize|testing\.reencode)\b.*",
     ),
 ]
 

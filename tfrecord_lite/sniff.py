@@ -1,19 +1,7 @@
 r"""What some bytes are, by their beginning: of files, of values in records.
 
-::
-
-    first bytes of a file   ──looks_like──>       a Parquet file (pandas.read_parquet reads it)
-    a byte string           ──recognize_value──>  JPEG 640 x 480, 42.1 KiB
-                                                  WAV 16000 Hz, mono, 2.5 s, 78.2 KiB
-                                                  float32 tensor [3, 4], 48 bytes       a TensorProto
-                                                  uint8 array [28, 28], 784 bytes       a .npy file
-                                                  text, 12 bytes
-    an encoded image, sound or film  ──recognize──>  Media: format, media type, size
-    any bytes               ──text_of──>          text, or None
-
-:data:`_FORMATS` is the one table of formats that have magic bytes; :data:`_TEXTS` the one of kinds of text.
-Nothing is decoded, no I/O is done, and the work is bounded, however many bytes there are. The bytes may be
-anything: an image that is cut has no size, and what is in no format is ``text`` or ``bytes``.
+Nothing is decoded, no I/O is done, and the work is bounded, however many bytes there are. The bytes
+may be anything: an image that is cut has no size, and what is in no format is ``text`` or ``bytes``.
 
 A file is asked about only if its first 12 bytes are not the header of a record. A TFRecord file whose first
 record is damaged has to stay one: a record below 4 GiB has zeros in bytes 4 to 7, so what is shorter than 8
@@ -41,7 +29,7 @@ from tfrecord_lite.texts import human_bytes, plural
 from tfrecord_lite.wire.scalar import LEN, VARINT, WireError, read_varint, walk
 
 HEAD_BYTES = 4096
-"""So many first bytes are enough to recognise a file; more of them make text more certain."""
+"""So many first bytes are enough to recognise a file."""
 OTHER_LABELS = ("text", "bytes", "empty")
 """The labels of byte strings that are in no format."""
 
@@ -55,7 +43,7 @@ _UNPACK = "unpack it first"
 def text_of(data: bytes, *, is_cut: bool = False) -> str | None:
     r"""Return bytes as text if they are UTF-8 without control characters but ``\t\n\r``.
 
-    If they are only the beginning of a text, the last character may be cut; it is left out.
+    If `is_cut`, the last character may be cut; it is left out.
     """
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
@@ -71,41 +59,35 @@ class Media(NamedTuple):
     """What an encoded image, sound or film is; None for what its header does not have."""
 
     format: str
-    """Its usual name: ``"JPEG"``, ``"PNG"``, ``"WAV"``, ``"MP4"``."""
+    """Its usual name, such as ``"JPEG"``."""
     mime: str
-    """The media type, such as ``"image/jpeg"``."""
     ending: str
     """The usual ending of the names of such files, such as ``".jpg"``."""
     width: int | None = None
-    """A picture's, in pixels."""
     height: int | None = None
-    """A picture's, in pixels."""
+    """A picture's size, in pixels."""
     sample_rate: int | None = None
     """A sound's, in Hz."""
     n_channels: int | None = None
-    """A sound's."""
     seconds: float | None = None
-    """How long the sound is."""
 
     @property
     def kind(self) -> str:
+        """``"image"``, ``"audio"`` or ``"video"``."""
         """``"image"``, ``"audio"`` or ``"video"``."""
         return self.mime.partition("/")[0]
 
     @property
     def details(self) -> str:
         """Size, sample rate and length, as far as they are known; may be empty."""
-        parts = []
-        if self.width is not None and self.height is not None:
-            parts.append(f"{self.width} x {self.height}")
-        if self.sample_rate is not None:
-            parts.append(f"{self.sample_rate} Hz")
-        if self.n_channels is not None:
-            usual = {1: "mono", 2: "stereo"}
-            parts.append(usual.get(self.n_channels, f"{self.n_channels} channels"))
-        if self.seconds is not None:
-            parts.append(f"{self.seconds:.1f} s")
-        return ", ".join(parts)
+        usual = {None: "", 1: "mono", 2: "stereo"}
+        parts = (
+            f"{self.width} x {self.height}" if self.width and self.height else "",
+            f"{self.sample_rate} Hz" if self.sample_rate else "",
+            usual.get(self.n_channels, f"{self.n_channels} channels"),
+            "" if self.seconds is None else f"{self.seconds:.1f} s",
+        )
+        return ", ".join(filter(None, parts))
 
     def __str__(self) -> str:
         """Name the format, with size, sample rate and length: ``JPEG 640 x 480``."""
@@ -117,12 +99,10 @@ _Details: TypeAlias = "dict[str, Any] | None"
 
 
 def _size(width: int, height: int) -> _Details:
-    """Return a size, unless a side is zero, which no picture has."""
     return {"width": width, "height": height} if width > 0 and height > 0 else {}
 
 
 def _sound(rate: int, channels: int, n_samples: float = 0) -> _Details:
-    """Return a sound's rate, channels and length, unless they are zero."""
     seconds = n_samples / rate if n_samples and rate else None
     return {"sample_rate": rate, "n_channels": channels or None, "seconds": seconds} if rate else {}
 
@@ -147,7 +127,6 @@ def _jpeg(data: bytes) -> _Details:
 
 
 def _bmp(data: bytes) -> _Details:
-    """Read either header; rows stored from the top down have a negative height."""
     if data[14] == 12:
         return _size(*unpack_from("<HH", data, 18))
     width, height = unpack_from("<ii", data, 18)
@@ -155,7 +134,6 @@ def _bmp(data: bytes) -> _Details:
 
 
 def _webp(data: bytes) -> _Details:
-    """Read the first chunk: lossy, lossless or extended."""
     form = data[12:16]
     if form == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
         width, height = unpack_from("<HH", data, 26)
@@ -193,21 +171,19 @@ def _flac(data: bytes) -> _Details:
 
 
 _compiled = cache(partial(re.compile, flags=re.DOTALL))
-"""Compiles a pattern when it is first needed: all of them would take longer than a short file does."""
+"""Compiles a pattern when it is first needed: all together would take longer than a short file does."""
 
 
 class _Format(NamedTuple):
-    """How the bytes of a format begin, and what they are."""
-
     begins: bytes
     name: str
-    """The name of the format, with its article; for media, as :class:`Media` has it."""
+    """The name of the format, with its article."""
     advice: str = ""
     """What reads such a file."""
-    media: Media | None = None
     read: Callable[[bytes], _Details] = lambda _: {}
     is_sure: bool = False
     """Whether damage never looks like it: 8 bytes of magic, or a closer look."""
+    media: Media | None = None
 
     def details(self, data: bytes) -> _Details:
         """Return what the header says, nothing if it is cut; None if this is another format after all."""
@@ -217,21 +193,14 @@ class _Format(NamedTuple):
             return None if self.media is None else {}
 
 
-def _file(
-    pattern: bytes, name: str, advice: str = "", *, is_sure: bool = False, read: Any = lambda _: {}
-) -> _Format:
-    return _Format(pattern, name, advice, None, read, is_sure)
-
-
 def _medium(pattern: bytes, name: str, mime: str, ending: str, read: Any = lambda _: {}) -> _Format:
     noun = {"image": "image", "audio": "sound", "video": "video"}[mime.partition("/")[0]]
     article = "an" if name[0] in "AMO" else "a"  # an AVI, an MP4, an OGG
     media = Media(name, mime, ending)
-    return _Format(pattern, f"{article} {name} {noun}", "", media, read)
+    return _Format(pattern, f"{article} {name} {noun}", read=read, media=media)
 
 
 def _tar(data: bytes) -> _Details:
-    """Check the checksum of the first header, which all variants have."""
     stored = data[148:156].strip(b"\0 ")
     if len(data) < 512 or not re.fullmatch(rb"[0-7]+", stored) or not data[0]:
         return None
@@ -240,7 +209,6 @@ def _tar(data: bytes) -> _Details:
 
 
 def _arrow_stream(data: bytes) -> _Details:
-    """Check the length of a schema, and the flatbuffer of that length."""
     n_bytes, root = unpack_from("<II", data, 4)
     is_one = 0 < n_bytes < 2**28 and n_bytes % 8 == 0 and 4 <= root < min(n_bytes, 256)
     return {} if is_one else None
@@ -257,7 +225,7 @@ def _anomalies(data: bytes) -> _Details:
 _LENGTH = rb"\n[\x80-\xff]{0,4}[\0-\x7f]"
 """The start of field 1, which has a length."""
 _FTYP = rb"\0\0[\0-\x03].ftyp"
-"""The start of a box of few bytes; a text may have these letters at its fifth byte."""
+"""The start of a short box; a text may have these letters at its fifth byte."""
 
 _FORMATS = (
     _medium(rb"\xff\xd8\xff", "JPEG", "image/jpeg", ".jpg", _jpeg),
@@ -287,38 +255,38 @@ _FORMATS = (
     _medium(_FTYP, "MP4", "video/mp4", ".mp4"),
     _medium(rb"RIFF....AVI ", "AVI", "video/x-msvideo", ".avi"),
     _medium(rb"\x1a\x45\xdf\xa3.{0,40}webm", "WebM", "video/webm", ".webm"),
-    _file(rb".{148}", "a tar archive", _UNPACK, is_sure=True, read=_tar),
-    _file(
+    _Format(rb".{148}", "a tar archive", _UNPACK, is_sure=True, read=_tar),
+    _Format(
         rb"\xff{4}.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it", is_sure=True, read=_arrow_stream
     ),
     # Of protocol 4 and later, with its first frame.
-    _file(rb"\x80[\x04\x05]\x95.{1,5}\0\0\0", "a pickle", is_sure=True),
-    _file(rb"PAR1", "a Parquet file", "pandas.read_parquet reads it"),
-    _file(rb"ARROW1\0\0", "an Arrow (Feather) file", "pyarrow.feather.read_table reads it", is_sure=True),
-    _file(
+    _Format(rb"\x80[\x04\x05]\x95.{1,5}\0\0\0", "a pickle", is_sure=True),
+    _Format(rb"PAR1", "a Parquet file", "pandas.read_parquet reads it"),
+    _Format(rb"ARROW1\0\0", "an Arrow (Feather) file", "pyarrow.feather.read_table reads it", is_sure=True),
+    _Format(
         b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", "an ArrayRecord or Riegeli file",
         "the package array_record reads ArrayRecord, riegeli's own library Riegeli", is_sure=True,
     ),
-    _file(rb"\n#\xd7\xce", "an MXNet RecordIO file"),
-    _file(rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "h5py reads it", is_sure=True),
-    _file(rb"SQLite format 3\0", "an SQLite database", is_sure=True),
-    _file(rb".{16}\xde\xc0\xef\xbe\x01\0\0\0", "an LMDB database", is_sure=True),
-    _file(rb"Obj\x01", "an Avro file"),
-    _file(rb"\x93NUMPY", "a NumPy .npy file", "numpy.load reads it"),
-    _file(rb"PK\x03\x04.{26}[^\0]{0,200}?\.npy", "a NumPy .npz archive", "numpy.load reads it"),
-    _file(rb"PK\x03\x04", "a zip archive", _UNPACK),
-    _file(rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
-    _file(rb"\xfd7zXZ\0", "an xz file", _UNPACK),
-    _file(rb"\x04\x22\x4d\x18", "an LZ4 file", _UNPACK),
-    _file(rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    _file(rb"\xff\x06\0\0sNaPpY", "a Snappy file", _UNPACK),
-    _file(rb"%PDF-", "a PDF document"),
+    _Format(rb"\n#\xd7\xce", "an MXNet RecordIO file"),
+    _Format(rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "h5py reads it", is_sure=True),
+    _Format(rb"SQLite format 3\0", "an SQLite database", is_sure=True),
+    _Format(rb".{16}\xde\xc0\xef\xbe\x01\0\0\0", "an LMDB database", is_sure=True),
+    _Format(rb"Obj\x01", "an Avro file"),
+    _Format(rb"\x93NUMPY", "a NumPy .npy file", "numpy.load reads it"),
+    _Format(rb"PK\x03\x04.{26}[^\0]{0,200}?\.npy", "a NumPy .npz archive", "numpy.load reads it"),
+    _Format(rb"PK\x03\x04", "a zip archive", _UNPACK),
+    _Format(rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    _Format(rb"\xfd7zXZ\0", "an xz file", _UNPACK),
+    _Format(rb"\x04\x22\x4d\x18", "an LZ4 file", _UNPACK),
+    _Format(rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
+    _Format(rb"\xff\x06\0\0sNaPpY", "a Snappy file", _UNPACK),
+    _Format(rb"%PDF-", "a PDF document"),
     # One message each: a data set with its number of examples, and a schema with its first feature.
-    _file(
+    _Format(
         _LENGTH + rb"(\n[\0-\x7f][^\0]*?)?\x10[\x80-\xff]*[\0-\x7f]\x1a",
         "statistics of TFX, as in FeatureStats.pb", "tensorflow_data_validation.load_stats_binary reads it",
     ),
-    _file(
+    _Format(
         _LENGTH * 2 + rb"\n", "anomalies of TFX, as in SchemaDiff.pb",
         "the message Anomalies of tensorflow_metadata parses it", read=_anomalies,
     ),
@@ -327,19 +295,19 @@ _FORMATS = (
 _MEDIA_STARTS = (
     b"\xff", b"\x89P", b"GI", b"RI", b"RF", b"BM", b"II", b"MM", b"\0\0", b"fL", b"Og", b"ID", b"\x1a"
 )  # fmt: skip
-"""How media begin: most texts and numbers are none, and no pattern need be tried."""
+"""How media begin; no pattern need be tried for most texts and numbers."""
 
 
 def recognize(data: bytes) -> Media | None:
     r"""Recognise an encoded image, sound or film; None if the bytes are not of a known format.
 
-    Truncated bytes are recognised by their beginning, without what the missing part would show.
+    Truncated bytes are recognised by their beginning.
 
     Examples
     --------
-    >>> found = recognize(b"GIF89a\x80\x02\xe0\x01")
-    >>> str(found), found.mime, found.width
-    ('GIF 640 x 480', 'image/gif', 640)
+    --------
+    >>> str(recognize(b"GIF89a\x80\x02\xe0\x01"))
+    'GIF 640 x 480'
     >>> recognize(b"text")
     """
     for form in _FORMATS if data.startswith(_MEDIA_STARTS) else ():
@@ -356,8 +324,6 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
 
     `is_whole` means that there are no more bytes.
 
-    Examples
-    --------
     >>> looks_like(b"PAR1\x15\x04\x15\x10\x15\x14L\x15", is_whole=False)
     'a Parquet file (pandas.read_parquet reads it)'
     """
@@ -399,7 +365,7 @@ _MAX_MESSAGES = 50
 
 
 def _after_lengths(data: bytes, layout: str, *, is_whole: bool) -> str | None:
-    """Say what messages these are, each after its length; None if they are not."""
+    """Name the messages, each after its length; None if they are not messages."""
     n_messages, stop, are_examples = 0, 0, True
     try:
         while stop < len(data) and n_messages < _MAX_MESSAGES:
@@ -424,7 +390,7 @@ def _after_lengths(data: bytes, layout: str, *, is_whole: bool) -> str | None:
 
 
 def _are_snappy_blocks(data: bytes) -> bool:
-    """Check the lengths of the first block and of its content, and that the content begins with a literal."""
+    """Check the lengths of the first block and of its content, and that it begins with a literal."""
     n_bytes = int.from_bytes(data[:4], "big")
     n_plain, at = read_varint(data, 4, min(9, len(data)))
     is_length = n_plain > 0 and 5 < n_bytes <= 32 + n_plain * 7 // 6
@@ -443,7 +409,7 @@ def _is_unframed_example(data: bytes) -> bool:
 
 
 def _is_table(text: str) -> bool:
-    """Whether the first lines have the same number of columns, two or more; prose has spaces after commas."""
+    """Whether the first lines have equally many columns, two or more; prose has spaces after commas."""
     lines = text.splitlines()[:4]
     separators = [s for s in "\t,;" if lines and re.search(f"{s}[^ ]", lines[0])]
     return len(lines) > 1 and any(len({line.count(s) for line in lines}) == 1 for s in separators)
@@ -501,7 +467,6 @@ _TEXTS = (
 
 
 def _text_kind(head: bytes, *, is_whole: bool) -> str | None:
-    """Recognise text, and what kind of text it is."""
     text = text_of(head.replace(b"\f", b"").removeprefix(b"\xef\xbb\xbf"), is_cut=not is_whole)
     for begins, name, advice in _TEXTS if text is not None else ():
         is_close = name not in _CLOSER or _CLOSER[name](text)  # type: ignore[arg-type]
@@ -521,9 +486,8 @@ class ValueContent(NamedTuple):
     details: str
     """The size of a picture, the shape of a tensor, ...; may be empty."""
     n_bytes: int
-    """For the byte string; for a tensor or array of numbers, for its elements."""
+    """Of a tensor or array of numbers, those of its elements."""
     media: Media | None = None
-    """What an encoded image, sound or film is."""
     shape: tuple[int, ...] | None = None
     """The shape of a tensor or array."""
 
@@ -538,16 +502,12 @@ class ValueContent(NamedTuple):
 
 
 def recognize_value(value: bytes) -> ValueContent:
-    r"""Recognise what a byte string is; never fails, whatever the bytes are.
-
-    A long text is judged by its first 64 KiB.
+    r"""Recognise what a byte string is, a long text by its first 64 KiB; never fails.
 
     Examples
     --------
     >>> print(recognize_value(b"GIF89a\x80\x02\xe0\x01"))
     GIF 640 x 480, 10 bytes
-    >>> recognize_value(b"text").label, recognize_value(b"\xff").label, recognize_value(b"").label
-    ('text', 'bytes', 'empty')
     """
     n_bytes = len(value)
     if not value:
@@ -565,11 +525,7 @@ def recognize_value(value: bytes) -> ValueContent:
 
 
 def content_text(value: bytes) -> str | None:
-    r"""Say what an image, sound, tensor or array is; None for other bytes.
-
-    >>> content_text(b"GIF89a\x80\x02\xe0\x01"), content_text(b"text")
-    ('GIF 640 x 480, 10 bytes', None)
-    """
+    """Say what an image, sound, tensor or array is; None for other bytes."""
     content = recognize_value(value)
     return None if content.label in OTHER_LABELS else str(content)
 
@@ -582,7 +538,7 @@ _DTYPES = (
 )  # fmt: skip
 """The dtypes of TensorProtos by number; a dash for those that have no elements of this kind."""
 _OF_LENGTHS = ("string", "variant")
-"""Those whose content is the lengths of all elements, and then their bytes."""
+"""Their content is the lengths of all elements, and then their bytes."""
 _MAX_FIELDS = 200  # that many well-formed fields are proof enough
 _MAX_DIMS = 254
 _LISTS = range(5, 19)
@@ -595,8 +551,8 @@ _NPY = (
 def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
     """Return what a TensorProto holds: label, shape, bytes of its elements; None for other bytes.
 
-    Its fields are those of a TensorProto, the dtype comes first, there is a shape, and the elements
-    are as many as that asks for: all in the content, or at least one in a list (rule T5 repeats the last).
+    The dtype is first, there is one shape, and the elements are as many as that asks for: all in the
+    content, or at least one in a list (rule T5 repeats the last).
     """
     if len(data) < 4 or data[0] != 0x08:
         return None
@@ -639,7 +595,7 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
 
 
 def _are_items(data: bytes, at: int, stop: int, n_items: int) -> bool:
-    """Whether a content is the lengths of so many items, and these; if they are many, the first lengths are looked at."""
+    """Whether a content is the lengths of so many items, and these; only the first lengths if many."""
     n_bytes = 0
     try:
         for _ in range(min(n_items, _MAX_STEPS)):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.errors import raised
 from tfrecord_lite.block import OVERHEAD_BYTES
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.records.crc_runs import run_matches
+from tfrecord_lite.records.crc32c import run_matches
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 

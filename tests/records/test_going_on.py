@@ -26,7 +26,7 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.messages import Example
-from tfrecord_lite.records import crc32c, damage
+from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.framing import frame
 
 SIZE = 50
@@ -175,7 +175,7 @@ class TestArguments:
 
 
 def test_a_report_keeps_first_spans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(damage, "MAX_SPANS", 2)
+    monkeypatch.setattr("tfrecord_lite.errors.MAX_SPANS", 2)
     reader = TFRecordReader(damaged(tmp_path, "a", 1, 3, 5, 7), on_error=str)
     list(reader)
     assert reader.report is not None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.frame_damage import pieces_of
 from tfrecord_lite.records import resync
-from tfrecord_lite.records.crc_runs import crcs_between
+from tfrecord_lite.records.crc32c import crcs_between
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.resync import RecordFinder, find_headers
 

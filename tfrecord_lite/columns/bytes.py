@@ -1,38 +1,17 @@
-"""BytesColumn: many byte strings in two arrays.
-
-::
-
-    values    b"one"  b""  b"three"
-    data      o n e t h r e e          uint8, all strings end to end
-    offsets   0     3 3         8      int64, the start of each string, and the end of the last
-
-This is the layout of Arrow's ``LargeBinary``: the two arrays are its buffers.
-"""
+"""BytesColumn: many byte strings in two arrays, the buffers of Arrow's ``LargeBinary``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    Int64Array,
-    ObjectArray,
-    Uint8Array,
-    objects,
-    ranges,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, objects, ranges, row_splits
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.texts import plural, repr_html, value_text
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 
 SHOWN_VALUES = 6
 
@@ -57,10 +36,8 @@ class BytesColumn:
 
     Notes
     -----
-    The layout is the same as Arrow's ``LargeBinary``, so
     ``pyarrow.LargeBinaryArray.from_buffers(pyarrow.large_binary(), len(column),
-    [None, pyarrow.py_buffer(column.offsets), pyarrow.py_buffer(column.data)])`` copies
-    nothing.
+    [None, pyarrow.py_buffer(column.offsets), pyarrow.py_buffer(column.data)])`` copies nothing.
 
     Examples
     --------
@@ -95,11 +72,6 @@ class BytesColumn:
     @classmethod
     def from_list(cls, values: Iterable[bytes]) -> BytesColumn:
         """Copy byte strings into a new column.
-
-        Parameters
-        ----------
-        values : iterable of bytes
-            Such as a list or an object array.
 
         Raises
         ------
@@ -164,18 +136,13 @@ class BytesColumn:
         low, high = self.offsets[start], self.offsets[stop]
         return type(self)(self.offsets[start : stop + 1] - low, self.data[low:high])
 
-    def take(self, indices: npt.NDArray[np.integer[Any]]) -> BytesColumn:
+    def take(self, indices: np.typing.NDArray[np.integer[Any]]) -> BytesColumn:
         """Copy the values at `indices` into a new column, in that order.
 
         Parameters
         ----------
         indices : int, shape (n,)
             Numbers of values, not negative; a number may be repeated.
-
-        Returns
-        -------
-        BytesColumn
-            Of `n` values; owns its memory.
 
         Examples
         --------
@@ -193,13 +160,12 @@ class BytesColumn:
         >>> BytesColumn.from_list([b"Ada", b"Alan", b"Grace"]).to_list()
         [b'Ada', b'Alan', b'Grace']
         """
-        low = int(self.offsets[0])
+        low = self.offsets[0]
         # Copied as a whole first: slicing bytes is several times faster than slicing an array.
         data = self.data[low : self.offsets[-1]].tobytes()
-        offsets = (self.offsets - low).tolist() if low else self.offsets.tolist()
-        return [data[a:b] for a, b in pairwise(offsets)]
+        return [data[a:b] for a, b in pairwise((self.offsets - low).tolist())]
 
-    def to_numpy(self) -> ObjectArray:
+    def to_numpy(self) -> AnyArray:
         """Return an object array of ``bytes``, shape (n_values,), as TensorFlow gives them.
 
         Examples
@@ -211,11 +177,6 @@ class BytesColumn:
 
     def to_string_dtype(self) -> AnyArray:
         """Decode all values as UTF-8 into an array of NumPy's variable-length strings.
-
-        Returns
-        -------
-        StringDType, shape (n_values,)
-            Owns its memory.
 
         Raises
         ------
@@ -236,15 +197,16 @@ class BytesColumn:
                 raise argument_error(f"value {i} is not UTF-8 at byte {error.start}") from None
         return np.array(texts, np.dtypes.StringDType())
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:  # noqa: FBT001 - NumPy's
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:  # noqa: FBT001 - NumPy's
         """Return what ``np.asarray(column)`` is: objects; another dtype only if asked for.
 
         Parameters
         ----------
         dtype : dtype, optional
-            object; ``S`` with a width, such as ``S5``; or StringDType, for values in UTF-8.
+            object; ``S`` with a width, such as ``S5``; or StringDType, for values in UTF-8. NumPy
+            does not pass on an ``S`` without a width, and drops NULs at the ends of values.
         copy : bool, optional
-            As for ``np.asarray``; the values are always copied.
+            The values are always copied.
 
         Raises
         ------
@@ -253,11 +215,6 @@ class BytesColumn:
             ends in a NUL byte, which NumPy's ``S`` drops.
         ValueError
             If `copy` is False.
-
-        Notes
-        -----
-        NumPy does not pass on an ``S`` without a width: ``np.asarray(column, "S")`` makes it of
-        the objects, and drops NULs at their ends. Give the width, or take the objects.
         """
         if copy is False:
             raise ValueError("a BytesColumn has no array to share; leave copy out, or copy=None")
@@ -266,13 +223,13 @@ class BytesColumn:
             return self.to_numpy()
         if target.kind == "T":
             return self.to_string_dtype().astype(target, copy=False)
-        if target.kind != "S":
-            detail = f"byte strings are an array of dtype object, S or StringDType, not {target}"
-            raise argument_error(detail)
-        return self._fixed_width(target.itemsize)
+        if target.kind == "S":
+            return self._fixed_width(target.itemsize)
+        detail = f"byte strings are an array of dtype object, S or StringDType, not {target}"
+        raise argument_error(detail)
 
     def _fixed_width(self, width: int) -> AnyArray:
-        """Return an array of ``S``; of the width of the longest value if `width` is 0."""
+        """Return an array of ``S``; as wide as the longest value if `width` is 0."""
         lengths = self.lengths
         width = width or max(int(lengths.max(initial=0)), 1)
         last = self.data[np.maximum(self.offsets[1:] - 1, 0)] if self.data.size else lengths
@@ -288,10 +245,8 @@ class BytesColumn:
         """Compare all values; their places in `data` do not matter."""
         if not isinstance(other, BytesColumn):
             return NotImplemented
-        return np.array_equal(self.lengths, other.lengths) and np.array_equal(
-            self.data[self.offsets[0] : self.offsets[-1]],
-            other.data[other.offsets[0] : other.offsets[-1]],
-        )
+        ours, theirs = (c.data[c.offsets[0] : c.offsets[-1]] for c in (self, other))
+        return np.array_equal(self.lengths, other.lengths) and np.array_equal(ours, theirs)
 
     def __repr__(self) -> str:
         """Show the first values; of long ones what they are, or how they begin."""
@@ -318,7 +273,7 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
     """Check a default value and convert it to the value to fill an array with.
 
     `default` is None for zero, ``b""`` or NaT; a scalar; or an array that broadcasts to `shape`, the
-    shape of one value, without adding dimensions. Nothing is changed to make it fit.
+    shape of one value, without adding dimensions.
     """
     if dtype.kind == "O":
         if not isinstance(default, bytes | str | None):
@@ -341,8 +296,8 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
         detail = f"default_value has shape {fill.shape}, which does not fit values of shape {shape}"
         raise argument_error(detail)
     if dtype.kind in "iu" and fill.size:
-        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        if not (low <= int(fill.min()) and int(fill.max()) <= high):
+        limits = np.iinfo(dtype)
+        if int(fill.min()) < limits.min or int(fill.max()) > limits.max:
             raise argument_error(f"default_value does not fit into {dtype}")
     with np.errstate(over="ignore"):
         return fill.astype(dtype)

@@ -8,10 +8,6 @@
                                       values=RaggedTensor([1, 2, 3], [0, 2, 2, 3]),
                                       row_splits=[0, 2, 3])
 
-The values of all rows lie end to end in one array, ``flat_values``; each ragged level
-adds a vector of splits. Slicing, padding and comparing are array operations on these;
-only :meth:`RaggedTensor.to_list` and iteration create objects.
-
 The other ways to say where rows are become splits::
 
     values        a b | | c d e f      three rows
@@ -29,8 +25,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -40,17 +36,13 @@ from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.texts import plural, repr_html, value_text
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 Splits: TypeAlias = Int32Array | Int64Array
 
 MAX_IMPLIED_ROWS = 1 << 28
 """Most rows that the largest row number may imply (2 GiB of splits)."""
 SHOWN_ROWS = 10
-"""Most rows, and values per row, that ``repr`` shows; of more it leaves out the middle."""
+"""Most rows, and values per row, that ``repr`` shows."""
 SHOWN_CHARACTERS = 2000
-"""How long a ``repr`` may be; fewer rows are shown, if need be."""
 _VALUE_CHARACTERS = 20
 
 
@@ -63,8 +55,8 @@ class RaggedTensor:
     values : any dtype, shape (n_values, ...), BytesColumn or RaggedTensor
         The rows, end to end. Held, not copied.
     row_splits : int32 or int64, shape (nrows + 1,)
-        Row ``i`` is ``values[row_splits[i]:row_splits[i + 1]]``. Held, not copied, and
-        not compared with the values; ``from_row_splits`` compares them.
+        Row ``i`` is ``values[row_splits[i]:row_splits[i + 1]]``. Held, not copied; only
+        ``from_row_splits`` compares them with the values.
     uniform_row_length : int, optional
         The length of every row, if they are known to have the same.
 
@@ -81,8 +73,6 @@ class RaggedTensor:
     <RaggedTensor [[1, 2], [], [3, 4]]>
     >>> rt[0], rt[:, 1:], rt.shape
     (array([1, 2]), <RaggedTensor [[2], [], [4]]>, (3, None))
-    >>> rt.to_tensor(default_value=-1).tolist()
-    [[1, 2], [-1, -1], [3, 4]]
     """
 
     values: RaggedValues
@@ -106,7 +96,7 @@ class RaggedTensor:
         splits = as_partition("row_splits", self.row_splits, preferred)
         if not splits.size:
             raise argument_error("row_splits must not be empty; use [0] for no rows")
-        if preferred is not None and splits.dtype != preferred:
+        if splits.dtype != (preferred or splits.dtype):
             detail = f"row_splits must be {preferred} as in the values, not {splits.dtype}"
             raise argument_error(detail)
         object.__setattr__(self, "values", values)
@@ -125,7 +115,7 @@ class RaggedTensor:
         row_splits : int, shape (nrows + 1,)
             0, then the end of each row.
         validate : bool, default True
-            Whether to check that the rows cover all values, in one pass over the splits.
+            Whether to check that the rows cover all values.
 
         Raises
         ------
@@ -174,14 +164,10 @@ class RaggedTensor:
 
         Parameters
         ----------
-        values : array-like, BytesColumn or RaggedTensor
-            The rows, end to end.
         value_rowids : int, shape (n_values,)
             Ascending; a number that does not occur is an empty row.
         nrows : int, optional
             The number of rows, if there are empty rows at the end.
-        validate : bool, default True
-            Whether to check that the numbers are ascending.
 
         Examples
         --------
@@ -189,12 +175,12 @@ class RaggedTensor:
         <RaggedTensor [[5, 7], [], [9], []]>
         """
         held, rowids = _operands(values, "value_rowids", value_rowids)
-        least, implied = (int(rowids.min()), int(rowids[-1]) + 1) if rowids.size else (0, 0)
         if rowids.size != len(held):
             detail = f"expected {len(held)} value_rowids, one per value, not {rowids.size}"
             raise argument_error(detail)
-        if least < 0:
+        if (least := rowids.min(initial=0)) < 0:
             raise argument_error(f"value_rowids must not be negative, but the least is {least}")
+        implied = int(rowids[-1]) + 1 if rowids.size else 0
         if validate:
             _check_ascending("value_rowids", rowids)
         if nrows is None and implied > MAX_IMPLIED_ROWS:
@@ -241,20 +227,18 @@ class RaggedTensor:
         nrows: int | None = None,
         *,
         validate: bool = True,
-        row_splits_dtype: npt.DTypeLike | None = None,
+        row_splits_dtype: np.typing.DTypeLike | None = None,
     ) -> Self:
         """Divide values into rows of one length; otherwise as :meth:`from_row_splits`.
 
         Parameters
         ----------
-        values : array-like, BytesColumn or RaggedTensor
-            The rows, end to end.
         uniform_row_length : int
             Values per row.
         nrows : int, optional
             Required only if the length is 0.
         validate : bool, default True
-            Whether to check that the rows cover all values; without, left-over values get no row.
+            Whether to check that the rows cover all values; if not, left-over values get no row.
         row_splits_dtype : int32 or int64, optional
             By default the dtype in `values` if they are ragged, otherwise int64.
 
@@ -294,7 +278,7 @@ class RaggedTensor:
         ragged = flat_values
         for splits in reversed(nested_row_splits):
             ragged = cls.from_row_splits(ragged, splits, validate=validate)
-        return cast("Self", ragged)
+        return ragged  # type: ignore[no-any-return]
 
     # ---------------------------------------------------------------------- properties
 
@@ -324,6 +308,10 @@ class RaggedTensor:
         """One number per dimension; None where rows differ or may differ."""
         return (self.nrows(), self.uniform_row_length, *self.values.shape[1:])
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.row_splits.size - 1
+
     def nrows(self) -> int:
         """Return the number of rows; so does ``len``.
 
@@ -332,11 +320,7 @@ class RaggedTensor:
         >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).nrows()
         3
         """
-        return self.row_splits.size - 1
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self.nrows()
+        return len(self)
 
     def row_starts(self) -> Splits:
         """Return the start of each row; a view of the splits.
@@ -378,11 +362,8 @@ class RaggedTensor:
 
         Examples
         --------
-        >>> scores = RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1])
-        >>> scores.row_lengths()
+        >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).row_lengths()
         array([2, 0, 1])
-        >>> np.flatnonzero(scores.row_lengths() == 0)  # the empty rows
-        array([1])
         """
         rank = len(self.shape)
         if not -rank <= axis < rank:
@@ -405,13 +386,10 @@ class RaggedTensor:
         Examples
         --------
         >>> nested = RaggedTensor.from_nested_row_splits([5, 7, 9], [[0, 2, 3], [0, 2, 2, 3]])
-        >>> nested
-        <RaggedTensor [[[5, 7], []], [[9]]]>
         >>> nested.nested_row_lengths()
         (array([2, 1]), array([2, 0, 1]))
         """
-        lengths: Any = tuple(map(np.diff, self.nested_row_splits))
-        return cast("tuple[Splits, ...]", lengths)
+        return tuple(inner[1:] - inner[:-1] for inner in self.nested_row_splits)
 
     def value_rowids(self) -> Splits:
         """Return the row number of each value that is in a row; a new array.
@@ -423,8 +401,8 @@ class RaggedTensor:
         array([12.,  0.,  9.])
         """
         starts, limits = self._bounds()
-        numbers: Any = np.arange(self.nrows(), dtype=self.row_splits.dtype)
-        return cast("Splits", np.repeat(numbers, limits - starts))
+        numbers: Any = np.arange(len(self), dtype=self.row_splits.dtype)
+        return np.repeat(numbers, limits - starts)
 
     def bounding_shape(self, axis: int | None = None) -> Any:
         """Return the shape of the smallest dense array that holds all rows.
@@ -433,11 +411,6 @@ class RaggedTensor:
         ----------
         axis : int, optional
             Return only the size of this dimension, as an int.
-
-        Returns
-        -------
-        dtype of row_splits, shape (rank,)
-            Owns its memory.
 
         Examples
         --------
@@ -458,14 +431,13 @@ class RaggedTensor:
         ``rt[a:b:c]`` is a RaggedTensor of some rows, ``rt[:, a:b:c]`` of a part of every
         row, ``rt[i, j]`` is a value; and so on for further dimensions, with ``...`` for all
         that are not named. Rows and slices with step 1 are views; the rest is copied.
-        ``rt[:, j]`` requires that all rows are known to have the same length.
 
         Raises
         ------
         IndexError
             If there is no such row, or there are more indices than dimensions.
         InvalidArgumentError
-            ``UNSUPPORTED`` for a single value of each row, where their lengths may differ.
+            ``UNSUPPORTED`` for ``rt[:, j]``, unless the rows are known to have the same length.
         TypeError
             If an index is not an int, a slice or ``...``.
         """
@@ -503,7 +475,6 @@ class RaggedTensor:
         return splits[:-1], np.maximum(splits[1:], splits[:-1])
 
     def _row(self, i: int) -> Any:
-        """Return one row."""
         count = self.nrows()
         if not -count <= i < count:
             raise IndexError(f"row {i} of a tensor of {plural(count, 'row')}")
@@ -513,7 +484,6 @@ class RaggedTensor:
         return self.values[start : max(start, limit)]
 
     def _slice_rows(self, key: slice) -> RaggedTensor:
-        """Return some of the rows."""
         starts, limits = (bound[key] for bound in self._bounds())
         return self._of_ranges(starts, limits - starts, self.uniform_row_length)
 
@@ -530,19 +500,16 @@ class RaggedTensor:
         return RaggedTensor(values, splits.astype(self.row_splits.dtype, copy=False), uniform)
 
     def _index_each(self, keys: list[int | slice]) -> Any:
-        """Apply indices to every row."""
         first, *rest = keys
         if isinstance(first, slice):
             part = self._slice_each(first)
             if not rest:
                 return part
             values: Any = part.values
-            values = values[(slice(None), *rest)]
-            return RaggedTensor(values, part.row_splits, part.uniform_row_length)
+            return replace(part, values=values[(slice(None), *rest)])
         if self.uniform_row_length is None:
-            detail = (
-                f"rows may have no value {first}; take a slice of each, [:, {first}:{first + 1}]"
-            )
+            cut = f"[:, {first}:{first + 1}]"
+            detail = f"rows may have no value {first}; take a slice of each, {cut}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         length = self.uniform_row_length
         if not -length <= first < length:
@@ -551,21 +518,20 @@ class RaggedTensor:
         return chosen[(slice(None), *rest)] if rest else chosen
 
     def _slice_each(self, key: slice) -> RaggedTensor:
-        """Return the same slice of every row."""
         starts, limits = self._bounds()
         starts, lengths, step = _slice_ranges(starts, limits - starts, key)
-        uniform = self.uniform_row_length
-        if uniform is not None:
-            uniform = len(range(*key.indices(uniform)))
+        length = self.uniform_row_length
+        uniform = None if length is None else len(range(*key.indices(length)))
         return self._of_ranges(starts, lengths, uniform, step)
 
     # ---------------------------------------------------------------------- conversion
 
     def __iter__(self) -> Iterator[Any]:
         """Yield every row, as ``rt[i]`` returns it."""
-        starts, limits = self._bounds()
-        for start, limit in zip(starts.tolist(), limits.tolist(), strict=True):
-            yield self.values[start:limit]
+        return map(self.values.__getitem__, self._row_slices())
+
+    def _row_slices(self) -> list[slice]:
+        return [*map(slice, *(bound.tolist() for bound in self._bounds()))]
 
     def to_list(self) -> list[Any]:
         """Return nested lists of Python numbers or ``bytes``.
@@ -577,30 +543,19 @@ class RaggedTensor:
         """
         values = self.values
         flat = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
-        starts, limits = self._bounds()
-        return [flat[a:b] for a, b in zip(starts.tolist(), limits.tolist(), strict=True)]
+        return [flat[row] for row in self._row_slices()]
 
     def numpy(self) -> AnyArray:
-        """Return an array of the rows.
-
-        Returns
-        -------
-        object, shape (nrows,)
-            One array per row, a view where possible. If all rows have the same length, a dense
-            array instead.
+        """Return an object array of one array per row, or a dense array if all have one length.
 
         Examples
         --------
         >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).numpy()
         array([array([5, 7]), array([], dtype=int64), array([9])], dtype=object)
-        >>> RaggedTensor.from_row_lengths([5, 7, 9, 8], [2, 2]).numpy()
-        array([[5, 7],
-               [9, 8]])
         """
         inner = self.values
         values = inner.numpy() if isinstance(inner, RaggedTensor) else as_array(inner)
-        starts, limits = self._bounds()
-        rows = [values[a:b] for a, b in zip(starts.tolist(), limits.tolist(), strict=True)]
+        rows = [values[row] for row in self._row_slices()]
         if not rows:
             return np.empty((0, 0, *values.shape[1:]), values.dtype)
         if len({len(row) for row in rows}) == 1:
@@ -618,11 +573,6 @@ class RaggedTensor:
         shape : sequence of int or None, optional
             The shape of the result, with None for as large as needed. Longer rows are cut.
 
-        Returns
-        -------
-        dtype, shape (nrows, longest, ...) or `shape`
-            Owns its memory.
-
         Raises
         ------
         InvalidArgumentError
@@ -634,10 +584,8 @@ class RaggedTensor:
         Examples
         --------
         >>> scores = RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1])
-        >>> scores.to_tensor(default_value=-1)
-        array([[ 5,  7],
-               [-1, -1],
-               [ 9, -1]])
+        >>> scores.to_tensor(default_value=-1).tolist()
+        [[5, 7], [-1, -1], [9, -1]]
         >>> scores.to_tensor(shape=[None, 1]).tolist()
         [[5], [0], [9]]
         """
@@ -650,7 +598,6 @@ class RaggedTensor:
         return self._padded(fill_value(default_value, flat.dtype, below), sizes)
 
     def _target_sizes(self, shape: Any) -> list[int | None]:
-        """Check the shape asked for; None for dimensions that are as large as needed."""
         rank = len(self.shape)
         if shape is None or getattr(shape, "rank", rank) is None:  # TensorFlow's unknown shape
             return [None] * rank
@@ -701,8 +648,7 @@ class RaggedTensor:
         if not np.array_equal(ours.row_splits, theirs.row_splits):
             return False
         if isinstance(ours.values, RaggedTensor) or isinstance(theirs.values, RaggedTensor):
-            both = isinstance(ours.values, RaggedTensor) and ours.values == theirs.values
-            return bool(both)
+            return bool(ours.values == theirs.values)
         return np.array_equal(as_array(ours.values), as_array(theirs.values))
 
     def __repr__(self) -> str:
@@ -720,7 +666,6 @@ RaggedValues: TypeAlias = FlatValues | RaggedTensor
 
 
 def _take(values: RaggedValues, indices: Int64Array) -> RaggedValues:
-    """Copy chosen values or rows."""
     if isinstance(values, BytesColumn):
         return values.take(indices)
     if isinstance(values, np.ndarray):
@@ -731,29 +676,19 @@ def _take(values: RaggedValues, indices: Int64Array) -> RaggedValues:
 
 
 def _text(item: Any, n_levels: int, room: int) -> str:
-    """Format rows and values with brackets; of many, the first and the last, so that the text is about as long as `room`.
-
-    `n_levels` is the number of brackets that are still to come.
-    """
+    """Format rows and values with `n_levels` of brackets, in about `room` characters."""
     if not isinstance(item, RaggedTensor | BytesColumn | np.ndarray):
         return value_text(item)
     # What a part needs at least: its first and its last part, and so on.
-    n_each = _VALUE_CHARACTERS if _has_numbers(item) else 2 * _VALUE_CHARACTERS
+    n_each = 2 * _VALUE_CHARACTERS if item.dtype == object else _VALUE_CHARACTERS
     least = 2 ** (n_levels - 1) * n_each
     n_shown = min(max(room // least, 1), SHOWN_ROWS)
-    if len(item) <= n_shown:
-        parts = [_text(part, n_levels - 1, room // n_shown) for part in item]
-    else:
-        first, last = item[: (n_shown + 1) // 2], item[len(item) - n_shown // 2 :]
-        parts = [_text(part, n_levels - 1, room // n_shown) for part in (*first, *last)]
-        parts.insert(len(first), "...")
+    n_first, is_cut = (n_shown + 1) // 2, len(item) > n_shown
+    shown = (*item[:n_first], *item[len(item) - n_shown // 2 :]) if is_cut else item
+    parts = [_text(part, n_levels - 1, room // n_shown) for part in shown]
+    if is_cut:
+        parts.insert(n_first, "...")
     return f"[{', '.join(parts)}]"
-
-
-def _has_numbers(values: RaggedTensor | FlatValues) -> bool:
-    if isinstance(values, RaggedTensor):
-        values = values.flat_values
-    return isinstance(values, np.ndarray) and values.dtype != object
 
 
 def _as_values(values: Any) -> Any:
@@ -765,11 +700,9 @@ def _as_values(values: Any) -> Any:
     array = np.asarray(values)
     if array.dtype.kind in "SUT":
         # Not from the array: NumPy's own byte strings lose their last zero bytes.
-        objects = np.array(values, object)
-        flat = [v.encode() if isinstance(v, str) else v for v in objects.ravel().tolist()]
-        array = np.empty(objects.size, object)
-        array[:] = flat
-        array = array.reshape(objects.shape)
+        strings = np.array(values, object)
+        flat = [v.encode() if isinstance(v, str) else v for v in strings.ravel().tolist()]
+        array = objects(flat).reshape(strings.shape)
     if array.ndim == 0:
         raise argument_error("values must have at least one dimension, not be a scalar")
     return array
@@ -780,16 +713,14 @@ def _operands(values: Any, name: str, partition: Any) -> tuple[Any, Splits]:
     held = _as_values(values)
     preferred = held.row_splits.dtype if isinstance(held, RaggedTensor) else None
     if preferred is not None and not isinstance(partition, np.ndarray):
-        return held, as_partition(name, np.array(partition, preferred))
+        partition = np.array(partition, preferred)
     return held, as_partition(name, partition, preferred)
 
 
 def _slice_ranges(
     starts: Int64Array, sizes: Int64Array, key: slice
 ) -> tuple[Int64Array, Int64Array, int]:
-    """Apply one slice to every range of numbers; return new starts, new lengths and the step.
-
-    Range ``i`` is ``starts[i]``, ``starts[i] + 1``, and so on, `sizes[i]` numbers; all int64.
+    """Apply one slice to ranges, by their starts and sizes; return new starts, sizes and the step.
 
     >>> starts, lengths, step = _slice_ranges(np.array([0, 10]), np.array([3, 1]), slice(1, None))
     >>> starts.tolist(), lengths.tolist(), step
@@ -809,7 +740,6 @@ def _slice_ranges(
 
 
 def _from_front(number: int, sizes: Int64Array) -> Int64Array:
-    """Count one end of a slice from the start of each range."""
     bounded = max(min(operator.index(number), 2**62), -(2**62))
     return sizes + bounded if bounded < 0 else np.full_like(sizes, bounded)
 
@@ -829,8 +759,7 @@ def as_partition(name: str, partition: Any, preferred: np.dtype[Any] | None = No
         return array
     if array.dtype.kind not in "iu" and (array.size or isinstance(partition, np.ndarray)):
         raise argument_error(f"{name} must be int32 or int64, not {array.dtype}")
-    converted: Splits = array.astype(preferred or np.int64)
-    return converted
+    return array.astype(preferred or np.int64)
 
 
 def check_splits(splits: Splits, n_values: int) -> None:

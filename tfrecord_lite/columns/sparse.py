@@ -1,15 +1,4 @@
-"""SparseTensor: values and their coordinates in an array that is mostly empty.
-
-::
-
-    indices      [[0, 1], [2, 0]]     int64, one row per value, one column per dimension
-    values       [7, 8]
-    dense_shape  [3, 2]
-
-    dense        0 7
-                 0 0
-                 8 0
-"""
+"""SparseTensor: values and their coordinates in an array that is mostly empty."""
 
 from __future__ import annotations
 
@@ -36,8 +25,7 @@ class SparseTensor:
     values : any dtype, shape (n_values,), or BytesColumn
         The values.
     dense_shape : int64, shape (rank,)
-        Shape of the dense array. All three are held, and copied only if they are not yet
-        arrays of these dtypes.
+        Shape of the dense array. All three are copied only if they are not arrays of these dtypes.
 
     Raises
     ------
@@ -72,15 +60,13 @@ class SparseTensor:
         """Convert all three to arrays, and check that they fit together."""
         indices = _int64("indices", self.indices)
         shape = _int64("dense_shape", self.dense_shape)
-        values = self.values
-        if not isinstance(values, BytesColumn):
-            values = np.asarray(values)
+        held = self.values
+        values = held if isinstance(held, BytesColumn) else np.asarray(held)
         if indices.ndim != 2 or len(values.shape) != 1 or shape.ndim != 1:
             actual = f"{indices.shape}, {values.shape}, {shape.shape}"
             shapes = "indices, values, dense_shape must be (n, rank), (n,), (rank,)"
             raise argument_error(f"{shapes}, not {actual}")
-        if indices.shape != (len(values), shape.size):
-            expected = (len(values), shape.size)
+        if indices.shape != (expected := (len(values), shape.size)):
             raise argument_error(f"indices must have shape {expected}, not {indices.shape}")
         if shape.size and shape.min() < 0:
             raise argument_error(f"dense_shape must not be negative, but has {shape.min()}")
@@ -116,7 +102,7 @@ class SparseTensor:
         Returns
         -------
         dtype, shape (*dense_shape,)
-            Owns its memory, as large as the whole array.
+            Owns its memory.
 
         Raises
         ------
@@ -128,11 +114,8 @@ class SparseTensor:
 
         Examples
         --------
-        >>> scores = SparseTensor([[0, 0], [0, 1], [2, 0]], [5, 7, 9], [3, 2])
-        >>> scores.to_dense(default_value=-1)
-        array([[ 5,  7],
-               [-1, -1],
-               [ 9, -1]])
+        >>> SparseTensor([[0, 1], [1, 0]], [7, 9], [2, 2]).to_dense(default_value=-1).tolist()
+        [[-1, 7], [9, -1]]
         """
         shape = self.shape
         if math.prod(max(n, 1) for n in shape) > 2**60:
@@ -159,9 +142,9 @@ class SparseTensor:
         """Compare indices, values and shape; their order counts."""
         if not isinstance(other, SparseTensor):
             return NotImplemented
-        pairs = ((as_array(self.values), as_array(other.values)), (self.indices, other.indices))
-        same_shape = np.array_equal(self.dense_shape, other.dense_shape)
-        return same_shape and all(np.array_equal(ours, theirs) for ours, theirs in pairs)
+        if self.shape != other.shape or not np.array_equal(self.indices, other.indices):
+            return False
+        return np.array_equal(as_array(self.values), as_array(other.values))
 
     def __repr__(self) -> str:
         """Show the three arrays, without the middle of long ones."""
@@ -172,7 +155,6 @@ class SparseTensor:
 
 
 def _int64(name: str, values: Any) -> Int64Array:
-    """Convert integers to an int64 array, without a copy if they are one."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and (array.size or isinstance(values, np.ndarray)):
         raise TypeError(f"{name} must be integers, not {array.dtype}")

@@ -25,8 +25,7 @@ from tfrecord_lite.described.columns import (
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
-from tfrecord_lite.files.folders import is_saved
-from tfrecord_lite.files.names import Source, name_of
+from tfrecord_lite.files.names import Source, is_saved, name_of
 from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema import Schema, SequenceSchema, SparseFeature

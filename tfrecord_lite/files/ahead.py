@@ -1,12 +1,5 @@
 """Files of a store, fetched in pieces ahead of their reader.
 
-::
-
-    file 1      [x][x][#][#][#][#]      x was read   # is held, or under way
-    file 2                        [#][#][ ]
-    file 3                                 [ ][ ]    its size is known
-                      ╰─ the window ─╯
-
 What is held is counted over all files of an iteration, so that small files follow each other
 without a pause. The window grows with what was read: a first look fetches little. Files that are
 read in turns share it.
@@ -24,25 +17,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from tfrecord_lite.errors import levels_to_caller
-from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url, name_of
-from tfrecord_lite.files.remote import (
-    FileState,
-    as_os_errors,
-    is_passing,
-    os_error,
-    remote_place,
-    serves_ranges,
-)
+from tfrecord_lite.files import names, remote
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tfrecord_lite.files.ranges import Ranges, Requests
-
-
 PIECE_BYTES = 2 * 1024 * 1024
 MAX_BYTES = 32 * 1024 * 1024
-"""What is held at most, by default."""
+"""The default of what is held at most."""
 MAX_REQUESTS = 16
 """Under way at a time."""
 _GROWTH = 4
@@ -50,29 +33,21 @@ _GROWTH = 4
 
 
 def share_of(max_bytes: int | None, n_readers: int) -> int:
-    """Return what each of several readers at once holds, so that all together hold what one would."""
+    """Return how much each of several readers may hold, so that all together hold `max_bytes`."""
     return (MAX_BYTES if max_bytes is None else max_bytes) // max(n_readers, 1)
 
 
 class ReadAhead:
     """Fetch the files of one iteration ahead of its reader, until it is closed.
 
-    Parameters
-    ----------
-    sources : sequence of sources
-        What will be opened, in about this order; what is not among them can be opened, too.
-    storage_options : dict, optional
-        Of URLs. A `block_size` is the size of pieces.
-    max_bytes : int, optional
-        What is held at most, 32 MiB by default; 0 for nothing.
-    n_at_once : int, default 1
-        How many files are read in turns.
+    `sources` will be opened, in about this order, `n_at_once` of them read in turns; others can be opened, too. A
+    `block_size` among the options is the size of pieces. At most `max_bytes` are held; 0 for nothing.
     """
 
     def __init__(
         self,
-        sources: Sequence[Source] = (),
-        storage_options: StorageOptions = None,
+        sources: Sequence[names.Source] = (),
+        storage_options: names.StorageOptions = None,
         max_bytes: int | None = None,
         n_at_once: int = 1,
     ) -> None:
@@ -87,23 +62,15 @@ class ReadAhead:
         self.piece_bytes: int = max(min(block, self._max_bytes // n_pieces), 1)
         self._first_bytes = max(n_at_once, 2) * self.piece_bytes
         self._n_read = 0
-        names = [name_of(source) for source in sources if not is_file_object(source)]
-        self._upcoming = deque(_File(self, name) for name in names if is_url(name))
+        paths = [names.name_of(source) for source in sources if not names.is_file_object(source)]
+        self._upcoming = deque(_File(self, path) for path in paths if names.is_url(path))
         self._opened: list[_File] = []
         self._requests: Requests | None = None
         self._pid = os.getpid()
         self._has_warned = False
 
     def open(self, name: str, *, is_owner: bool = False) -> AheadInput | None:
-        """Open a URL; None if ranges of it cannot be read at once.
-
-        One that is its owner closes this object, too.
-
-        Raises
-        ------
-        OSError, ImportError, ValueError
-            As :func:`tfrecord_lite.files.input.open_input`.
-        """
+        """Open a URL; None if ranges of it cannot be read at once. An owner closes this object, too."""
         self._check_process()
         file = next((upcoming for upcoming in self._upcoming if upcoming.name == name), None)
         if file is None:
@@ -122,7 +89,7 @@ class ReadAhead:
         return AheadInput(self, file, is_owner=is_owner)
 
     def release(self, file: _File) -> None:
-        """Ask no more of a file."""
+        """Ask for no more of a file."""
         if file in self._opened:
             self._opened.remove(file)
             file.move_to(0)
@@ -131,7 +98,7 @@ class ReadAhead:
         """Return the next piece of a file, and ask for more of all files; b"" at its end."""
         self._check_process()
         file.n_held = 0
-        if not file.n_pieces and file.wants_more:
+        if not file.n_bytes and file.wants_more:
             file.ask_piece()
         self._ask_states()
         self._ask_pieces()
@@ -142,10 +109,10 @@ class ReadAhead:
 
     def ranges(self, name: str) -> Ranges | None:
         """Return the ranges of a file; None if its file system does not serve them."""
-        with as_os_errors(name, ValueError, ImportError):
+        with remote.as_os_errors(name, ValueError, ImportError):
             # Its state is asked for past what the client keeps.
-            place = remote_place(name, self.storage_options, keeps_listings=True)
-            if not serves_ranges(place[0]):
+            place = remote.remote_place(name, self.storage_options, keeps_listings=True)
+            if not remote.serves_ranges(place[0]):
                 return None
             from tfrecord_lite.files.ranges import Ranges, Requests  # noqa: PLC0415 - loads asyncio
 
@@ -154,19 +121,17 @@ class ReadAhead:
 
     @property
     def _window(self) -> int:
-        """How many bytes may be held by now."""
         return min(self._first_bytes + _GROWTH * self._n_read, self._max_bytes)
 
     def _ask_states(self) -> None:
-        """Ask for the sizes of the next files, which may be small."""
+        """Ask for the sizes of the next files, which may be small; errors are raised when they are opened."""
         for file in islice(self._upcoming, MAX_REQUESTS):
-            # What is wrong with it is raised when it is opened.
             with contextlib.suppress(OSError, ImportError, ValueError):
                 if file.has_ranges:
                     file.ask_state()
 
     def _ask_pieces(self) -> None:
-        """Ask for pieces while there is room: of files in turns, equally, then of the next in order."""
+        """Ask for pieces while there is room: of the files in turns, equally, then of the next in order."""
         files = [*self._opened, *islice(self._upcoming, MAX_REQUESTS)]
         n_turns = max(self._n_at_once, len(self._opened))
         n_bytes = sum(file.n_bytes for file in files)
@@ -184,7 +149,6 @@ class ReadAhead:
             n_requests += 1
 
     def _warn(self) -> None:
-        """Say once that a server had to be asked again."""
         refusal = None if self._requests is None else self._requests.refusal
         if refusal is not None and not self._has_warned:
             self._has_warned = True
@@ -206,7 +170,7 @@ class ReadAhead:
             self._requests.close()
 
     def __enter__(self) -> Self:
-        """Return the object itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -215,70 +179,55 @@ class ReadAhead:
 
 
 class _File:
-    """One file: what was asked for of it, and not yet read."""
-
     def __init__(self, ahead: ReadAhead, name: str) -> None:
         self.name = name
         self._ahead = ahead
         self._ranges: Ranges | None = None
-        self._state: Future[FileState] | None = None
-        self._last_state: Future[FileState] | None = None  # asked for with the last piece
+        self._state: Future[remote.FileState] | None = None
+        self._last_state: Future[remote.FileState] | None = None  # asked for with the last piece
         self._pieces: deque[tuple[int, int, Future[bytes]]] = deque()  # from, to, the bytes
         self._asked = 0  # where the next piece begins
-        self._stop: int | None = None  # what follows is not read
+        self.stop: int | None = None  # what follows is not read
         self.n_held: int = 0  # bytes of the piece that is read now
 
     @property
     def has_ranges(self) -> bool:
-        """Whether its file system serves ranges."""
         self._ranges = self._ranges or self._ahead.ranges(self.name)
         return self._ranges is not None
 
     def ask_state(self) -> None:
-        """Ask for its size and version, if nobody did."""
         if self._state is None:
             self._state = self._start("state")
 
     def _start(self, name: str, *arguments: int) -> Future[Any]:
-        """Call a method of its ranges, in this process."""
         return cast("Ranges", self.has_ranges and self._ranges).start(name, *arguments)
 
     @property
-    def state(self) -> FileState:
-        """What it was when it was first asked about."""
+    def state(self) -> remote.FileState:
         self.ask_state()
-        with as_os_errors(self.name):
-            return cast("Future[FileState]", self._state).result()
+        with remote.as_os_errors(self.name):
+            return cast("Future[remote.FileState]", self._state).result()
 
     @property
     def is_known(self) -> bool:
-        """Whether pieces can be asked for."""
         state = self._state
         is_there = state is not None and state.done() and state.exception() is None
         return is_there and self.state.size is not None
 
     @property
     def size(self) -> int:
-        """Its number of bytes."""
         return cast("int", self.state.size)
 
     @property
     def _end(self) -> int:
-        return self.size if self._stop is None else min(self._stop, self.size)
-
-    @property
-    def n_pieces(self) -> int:
-        """Number of pieces that are ahead of the reader."""
-        return len(self._pieces)
+        return self.size if self.stop is None else min(self.stop, self.size)
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that are held, or under way."""
         return self.n_held + sum(stop - start for start, stop, _ in self._pieces)
 
     @property
     def n_requests(self) -> int:
-        """Number of pieces that are under way."""
         return sum(not answer.done() for _, _, answer in self._pieces)
 
     @property
@@ -287,7 +236,6 @@ class _File:
         return not self.is_known or self._asked < self._end
 
     def ask_piece(self) -> int:
-        """Ask for the next piece; return its number of bytes."""
         start, end = self._asked, self._end
         self._asked = stop = min(start + self._ahead.piece_bytes, end)
         self._pieces.append((start, stop, self._start("fetch", start, stop)))
@@ -306,22 +254,20 @@ class _File:
             is_same = state is None or state.result() == self.state
         except Exception as error:
             self.move_to(start)
-            if not is_passing(error) and self.has_changed():
+            if not remote.is_passing(error) and self.has_changed():
                 raise self.changed_error() from None
-            raise os_error(error, self.name, start) from error
+            raise remote.os_error(error, self.name, start) from error
         if not is_same:
             raise self.changed_error()
         self.n_held = len(data)
         return data
 
     def has_changed(self) -> bool:
-        """Whether the file is another by now."""
         with contextlib.suppress(Exception):
             return bool(self._start("state").result() != self.state)
         return False
 
     def changed_error(self) -> OSError:
-        """Return the error about a file that is another by now."""
         detail = "the file has changed while it was read; read it again"
         return OSError(errno.ESTALE, detail, self.name)
 
@@ -332,12 +278,7 @@ class _File:
         self._pieces.clear()
         self._asked, self.n_held = offset, 0
 
-    def end_at(self, offset: int | None) -> None:
-        """Ask for nothing behind an offset; None for the end of the file."""
-        self._stop = offset
-
     def begin_anew(self) -> None:
-        """Ask again for what was not read."""
         self._ranges = self._last_state = None
         if self._state is not None and not self._state.done():
             self._state = None
@@ -346,7 +287,7 @@ class _File:
 
 
 class AheadInput:
-    """A file of a store, read in order; the methods are as for any InputFile."""
+    """A file of a store, read in order, as any InputFile."""
 
     rewindable = True
 
@@ -359,31 +300,29 @@ class AheadInput:
         self._rest = memoryview(b"")  # of the piece
 
     def _begin(self, n_bytes: int) -> memoryview:
-        """Return bytes at the offset: at most so many, none at the end."""
         if not self._rest:
             self._rest = memoryview(self._ahead.next_piece(self._file))
         return self._rest[:n_bytes]
 
     def _take(self, n_bytes: int) -> None:
-        """Go on by some of the piece's bytes."""
         self._rest = self._rest[n_bytes:]
         self._offset += n_bytes
 
     def readinto(self, view: memoryview) -> int:
-        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
+        """Read the next bytes into `view`; return how many, 0 at the end."""
         data = self._begin(len(view))
         view[: len(data)] = data
         self._take(len(data))
         return len(data)
 
     def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
+        """Return the next bytes, at most `n_bytes`, none at the end."""
         data = bytes(self._begin(n_bytes))
         self._take(len(data))
         return data
 
     def peek(self, n_bytes: int) -> bytes:
-        """Return the next bytes without taking them, fewer only at the end of the file."""
+        """Return the next bytes without taking them, fewer only at the end."""
         while len(self._rest) < n_bytes and (more := self._ahead.next_piece(self._file)):
             self._rest = memoryview(bytes(self._rest) + more)
         return bytes(self._rest[:n_bytes])
@@ -414,7 +353,7 @@ class AheadInput:
 
     def end_at(self, offset: int | None) -> None:
         """Fetch nothing behind an offset; None for the end of the file."""
-        self._file.end_at(offset)
+        self._file.stop = offset
 
     def check(self) -> None:
         """Raise if the file is another by now, which may look like damage."""

@@ -1,23 +1,11 @@
 """The compressions a TFRecord file may have, as one table, and the options that name them.
 
-A file is compressed as a whole: the record format knows nothing of it (rule C1).
-:data:`CODECS` has a row for each compression: how its streams begin, whether one stream may
-follow another in a file, and what makes a compressor and a decompressor
-(:class:`tfrecord_lite.files.inflate.Inflated` reads a file with it)::
-
-    name    format     read by TensorFlow   streams may be joined   endings
-    ""      none       yes                  yes                     any other
-    GZIP    RFC 1952   yes                  yes                     .gz .gzip
-    ZLIB    RFC 1950   yes                  no                      .zlib .zz
-    ZSTD    RFC 8878   no                   yes                     .zst .zstd
-    BZ2     bzip2      no                   yes                     .bz2
-    SNAPPY  blocks     yes                  yes                     .snappy; only read
-
-TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8). Wherever a compression is
-named, any of :data:`COMPRESSION_WORDS` in any letter case will do; this package's own arguments say ``"infer"`` too.
+A file is compressed as a whole: the record format knows nothing of it (rule C1). All but ZLIB streams may
+be joined; TensorFlow reads neither ZSTD (RFC 8878) nor BZ2. Wherever a compression is named, any of
+:data:`COMPRESSION_WORDS` in any letter case will do; this package's own arguments say ``"infer"`` too.
 
 ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib. Writing
-always uses zlib, so that a file's bytes never depend on what is installed. No I/O.
+always uses zlib, so that a file's bytes never depend on what is installed.
 """
 
 from __future__ import annotations
@@ -29,26 +17,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.files import snappy
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
-
-
-class Compressor(Protocol):
-    """A running compression of one stream."""
-
-    def compress(self, data: bytes | bytearray | memoryview) -> bytes:
-        """Take `data` in; return the bytes of the stream that are ready, often none."""
-
-    def flush(self) -> bytes:
-        """Return what makes all data so far readable (rule O6)."""
-
-    def finish(self) -> bytes:
-        """Return the end of the stream."""
 
 
 class Codec(NamedTuple):
@@ -58,16 +32,16 @@ class Codec(NamedTuple):
     is_start: Callable[[bytes], bool]
     """Whether one or more bytes can be the start of a stream."""
     decompressor: Callable[[], Any]
-    """What makes a decompressor of one stream, with the interface of :class:`bz2.BZ2Decompressor`."""
+    """Makes a decompressor of one stream, with the interface of :class:`bz2.BZ2Decompressor`."""
     compressor: Callable[[TFRecordOptions], Compressor]
     errors: Callable[[], tuple[type[Exception], ...]]
     """What its decompressor raises for corrupt data."""
     endings: tuple[str, ...]
-    """Endings of the names of such files, in lower case; the first is the usual one."""
+    """Endings of names, in lower case; the first is the usual one."""
     words: tuple[str, ...]
     """What shells and other libraries call it, in lower case."""
     magic: bytes = b""
-    """The first bytes of every stream with content, to find the next one after damage."""
+    """The first bytes of every stream with content."""
     joinable: bool = True
     """Whether streams may follow each other in one file, and so be appended."""
 
@@ -125,32 +99,40 @@ def _checking(library: str, options: TFRecordOptions) -> Iterator[None]:
         raise argument_error(f"{library} rejects {options!r}: {error}") from None
 
 
-class _ZlibCompressor:
-    def __init__(self, options: TFRecordOptions, window_bits: int) -> None:
-        """Use TensorFlow's defaults (rules O7, O8) for what the options do not say."""
-        known = options.flush_mode in (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
-        self._flush_mode = cast("int", options.flush_mode) if known else zlib.Z_PARTIAL_FLUSH
+class _FlushedCompressor(NamedTuple):
+    """Takes data and returns what is ready of the stream, often nothing; `flush` makes all readable (rule O6)."""
 
-        def given(value: int | None, default: int) -> int:
-            return default if value is None else value
-
-        with _checking("zlib", options):
-            self._inner = zlib.compressobj(
-                given(options.compression_level, -1),
-                given(options.compression_method, zlib.DEFLATED),
-                given(options.window_bits, window_bits),
-                given(options.mem_level, MEM_LEVEL),
-                given(options.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
-            )
+    inner: Any
+    flush_mode: int
+    end_mode: int
 
     def compress(self, data: bytes | bytearray | memoryview) -> bytes:
-        return bytes(self._inner.compress(data))
+        return bytes(self.inner.compress(data))
 
     def flush(self) -> bytes:
-        return bytes(self._inner.flush(self._flush_mode))
+        return bytes(self.inner.flush(self.flush_mode))
 
     def finish(self) -> bytes:
-        return bytes(self._inner.flush(zlib.Z_FINISH))
+        return bytes(self.inner.flush(self.end_mode))
+
+
+def _zlib_compressor(options: TFRecordOptions, window_bits: int) -> Compressor:
+    """Use TensorFlow's defaults (rules O7, O8) for what the options do not say."""
+    known = options.flush_mode in (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
+    flush_mode = cast("int", options.flush_mode) if known else zlib.Z_PARTIAL_FLUSH
+
+    def given(value: int | None, default: int) -> int:
+        return default if value is None else value
+
+    with _checking("zlib", options):
+        inner = zlib.compressobj(
+            given(options.compression_level, -1),
+            given(options.compression_method, zlib.DEFLATED),
+            given(options.window_bits, window_bits),
+            given(options.mem_level, MEM_LEVEL),
+            given(options.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
+        )
+    return _FlushedCompressor(inner, flush_mode, zlib.Z_FINISH)
 
 
 def _bz2_module() -> Any:
@@ -183,6 +165,9 @@ class _Bz2Compressor:
         return bytes(self._inner.flush())
 
 
+Compressor: TypeAlias = _FlushedCompressor | _Bz2Compressor
+
+
 def _zstd_module() -> Any:
     try:
         if sys.version_info >= (3, 14):
@@ -194,19 +179,10 @@ def _zstd_module() -> Any:
     return zstd
 
 
-class _ZstdCompressor:
-    def __init__(self, options: TFRecordOptions) -> None:
-        with _checking("zstd", options):
-            self._inner: Any = _zstd_module().ZstdCompressor(level=options.compression_level)
-
-    def compress(self, data: bytes | bytearray | memoryview) -> bytes:
-        return bytes(self._inner.compress(data))
-
-    def flush(self) -> bytes:
-        return bytes(self._inner.flush(self._inner.FLUSH_BLOCK))
-
-    def finish(self) -> bytes:
-        return bytes(self._inner.flush(self._inner.FLUSH_FRAME))
+def _zstd_compressor(options: TFRecordOptions) -> Compressor:
+    with _checking("zstd", options):
+        inner: Any = _zstd_module().ZstdCompressor(level=options.compression_level)
+    return _FlushedCompressor(inner, inner.FLUSH_BLOCK, inner.FLUSH_FRAME)
 
 
 def _is_zstd_start(head: bytes) -> bool:
@@ -217,7 +193,6 @@ def _is_zstd_start(head: bytes) -> bool:
 
 
 def _is_zlib_start(head: bytes) -> bool:
-    """Check RFC 1950's header: method 8, a window it allows, a multiple of 31."""
     return head[0] & 0x8F == 0x08 and (len(head) < 2 or int.from_bytes(head[:2], "big") % 31 == 0)
 
 
@@ -231,7 +206,7 @@ CODECS: dict[str, Codec] = {
             name="GZIP",
             is_start=lambda head: head[:2] == b"\x1f\x8b"[: len(head)],
             decompressor=lambda: _Zlib(_GZIP_BITS),
-            compressor=lambda options: _ZlibCompressor(options, _GZIP_BITS),
+            compressor=lambda options: _zlib_compressor(options, _GZIP_BITS),
             errors=_zlib_errors,
             endings=(".gz", ".gzip"),
             words=("gzip", "gz"),
@@ -241,7 +216,7 @@ CODECS: dict[str, Codec] = {
             name="ZLIB",
             is_start=_is_zlib_start,
             decompressor=lambda: _Zlib(zlib.MAX_WBITS),
-            compressor=lambda options: _ZlibCompressor(options, zlib.MAX_WBITS),
+            compressor=lambda options: _zlib_compressor(options, zlib.MAX_WBITS),
             errors=_zlib_errors,
             joinable=False,
             endings=(".zlib", ".zz"),
@@ -251,7 +226,7 @@ CODECS: dict[str, Codec] = {
             name="ZSTD",
             is_start=_is_zstd_start,
             decompressor=lambda: _zstd_module().ZstdDecompressor(),
-            compressor=_ZstdCompressor,
+            compressor=_zstd_compressor,
             errors=lambda: (_zstd_module().ZstdError,),
             endings=(".zst", ".zstd"),
             words=("zstd", "zst"),
@@ -271,17 +246,6 @@ CODECS: dict[str, Codec] = {
 }
 """Every compression by its name, except ""."""
 
-SNAPPY = Codec(
-    name="SNAPPY",
-    is_start=snappy.is_start,
-    decompressor=snappy.Decompressor,
-    compressor=snappy.compressor,
-    errors=snappy.errors,
-    endings=(".snappy",),
-    words=("snappy",),
-)
-"""Read where a :class:`~tfrecord_lite.records.stream.RecordStream` recognises it; never named, nor written."""
-
 COMPRESSION_WORDS: dict[str, str] = {
     "none": "",
     "uncompressed": "",
@@ -291,14 +255,7 @@ COMPRESSION_WORDS: dict[str, str] = {
 
 
 def codec_named(name: str) -> Codec | None:
-    """Return the codec of a name, None for "".
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown name (rule O2; a data set of TensorFlow reads the file
-        as uncompressed then, rule C8).
-    """
+    """Return the codec of a name, None for ""; raises for an unknown one (rules O2, C8)."""
     if name == "":
         return None
     if name not in CODECS:
@@ -315,18 +272,9 @@ def _unknown_error(name: object) -> InvalidArgumentError:
 
 
 def detect(head: bytes) -> str:
-    r"""Return the compression of a stream by its first bytes, 4 or more; "" for none known.
-
-    Examples
-    --------
-    >>> detect(b"\x1f\x8b\x08\x00"), detect(b"\x78\x9c\x01\x02"), detect(b"")
-    ('GZIP', 'ZLIB', '')
-    """
-    if len(head) >= 2:
-        for codec in CODECS.values():
-            if codec.is_start(head):
-                return codec.name
-    return ""
+    """Return the compression of a stream by its first bytes, 4 or more; "" for none known."""
+    is_long = len(head) >= 2
+    return next((c.name for c in CODECS.values() if is_long and c.is_start(head)), "")
 
 
 class TFRecordCompressionType(IntEnum):
@@ -378,11 +326,6 @@ class TFRecordOptions:
     compression_method, mem_level, compression_strategy : int, optional
         Passed to zlib as they are.
 
-    Attributes
-    ----------
-    compression_type, flush_mode, ...
-        Each parameter as it was passed.
-
     Raises
     ------
     InvalidArgumentError
@@ -415,12 +358,7 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: CompressionType) -> str:
-        """Return the compression as a string, ``""`` for none (rule O2).
-
-        Parameters
-        ----------
-        options : str, int, TFRecordCompressionType, TFRecordOptions or None
-            Any way to name a compression.
+        """Return the compression, named in any way, as a string; ``""`` for none (rule O2).
 
         Raises
         ------
@@ -431,8 +369,6 @@ class TFRecordOptions:
         --------
         >>> TFRecordOptions.get_compression_type_string(TFRecordCompressionType.ZLIB)
         'ZLIB'
-        >>> TFRecordOptions.get_compression_type_string(None)
-        ''
         """
         while isinstance(options, TFRecordOptions):
             options = options.compression_type
@@ -448,9 +384,9 @@ class TFRecordOptions:
     def __repr__(self) -> str:
         """Return a call that makes these options."""
         parts = [repr(self.get_compression_type_string(self))]
-        for name, value in vars(self).items():
-            if value is not None and name != "compression_type":
-                parts.append(f"{name}={value!r}")
+        values = {k: v for k, v in vars(self).items() if k != "compression_type" and v is not None}
+        parts = [repr(self.get_compression_type_string(self))]
+        parts += [f"{name}={value!r}" for name, value in values.items()]
         return f"TFRecordOptions({', '.join(parts)})"
 
 
@@ -467,10 +403,7 @@ def compression_to_read(compression: CompressionType) -> str | None:
 
 
 def compression_to_write(name: object, compression: CompressionType) -> TFRecordOptions:
-    """Return the options to write a file with, inferred from the ending of its name if need be.
-
-    A file object has no name to go by, and is not compressed.
-    """
+    """Return the options to write a file with; "infer" goes by the ending of a path."""
     if is_infer(compression):
         is_path = isinstance(name, (str, bytes, os.PathLike))
         path = os.fsdecode(name) if is_path else ""  # type: ignore[arg-type]
@@ -479,9 +412,7 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
             known = ", ".join(codec.endings[0] for codec in CODECS.values())
             detail = f"cannot compress as {ending} says, only {known}; rename it"
             raise argument_error(f"{detail}, or give the compression, as 'none'", source=path)
-    if isinstance(compression, TFRecordOptions):
-        return compression
-    return TFRecordOptions(compression)
+    return compression if isinstance(compression, TFRecordOptions) else TFRecordOptions(compression)
 
 
 def ending_not_written(path: str) -> str:
@@ -491,11 +422,96 @@ def ending_not_written(path: str) -> str:
 
 
 def compression_of_name(name: str) -> str:
-    """Return the compression that the ending of a name means; "" if it is not one of these.
-
-    Examples
-    --------
-    >>> compression_of_name("a.tfrecord.gz"), compression_of_name("a.tfrecord")
-    ('GZIP', '')
-    """
+    """Return the compression that the ending of a name means; "" if it is not one of these."""
     return next((c.name for c in CODECS.values() if name.lower().endswith(c.endings)), "")
+
+
+# ----------------------------------------------------------------------------------- Snappy
+#
+# As TensorFlow and the package tfrecords frame it, only to read: each raw block follows its size, 4 bytes in
+# big-endian order, and begins with the length of what it holds, a varint. It has no checksum, and nothing
+# ends the file. So each block is a stream of its own here.
+
+_SNAPPY_HEADER_BYTES = 4
+_MOST_HEADER_BYTES = 9
+_MOST_EXPANSION = 32
+"""More than a block can expand: 3 bytes copy 64 at most."""
+
+
+def _cramjam() -> Any:
+    import cramjam  # noqa: PLC0415 - optional; without it no file is taken for such a one
+
+    return cramjam
+
+
+def _plain_size(block: bytes) -> tuple[int, int]:
+    """Return how many bytes a block says that it holds, a varint, and where its first part begins."""
+    size = 0
+    for at, byte in enumerate(block[:5]):
+        size |= (byte & 0x7F) << 7 * at
+        if byte < 0x80:
+            return size, at + 1
+    return 0, 0
+
+
+def _is_snappy_start(head: bytes) -> bool:
+    """Check the lengths of a block below 16 MiB; its first part is a literal, as there is nothing to copy yet."""
+    if len(head) < _MOST_HEADER_BYTES:
+        return head[:1] in (b"", b"\0")
+    size = int.from_bytes(head[:_SNAPPY_HEADER_BYTES], "big")
+    plain, at = _plain_size(head[_SNAPPY_HEADER_BYTES:])
+    is_size = 0 < plain <= size * _MOST_EXPANSION < 2**24 * _MOST_EXPANSION
+    at += _SNAPPY_HEADER_BYTES
+    is_size = is_size and size <= plain + plain // 6 + 37
+    return is_size and at < len(head) and head[at] & 3 == 0
+
+
+class _Snappy:
+    """Inflates one block, with the interface of :class:`bz2.BZ2Decompressor`."""
+
+    def __init__(self) -> None:
+        self._piece = b""
+        self._ready: memoryview | None = None
+        self.unused_data: bytes = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._ready is not None and not self._ready
+
+    @property
+    def needs_input(self) -> bool:
+        return self._ready is None
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._ready is None:
+            self._piece += data
+            stop = _SNAPPY_HEADER_BYTES + int.from_bytes(self._piece[:_SNAPPY_HEADER_BYTES], "big")
+            if len(self._piece) < max(stop, _SNAPPY_HEADER_BYTES + 1):
+                return b""
+            block, self.unused_data = self._piece[_SNAPPY_HEADER_BYTES:stop], self._piece[stop:]
+            if _plain_size(block)[0] > len(block) * _MOST_EXPANSION:
+                raise ValueError("a block of Snappy says that it holds more than it can")
+            self._ready = memoryview(bytes(_cramjam().snappy.decompress_raw(block)))
+        out, self._ready = self._ready[:max_length], self._ready[max_length:]
+        return out.tobytes()
+
+
+def _snappy_errors() -> tuple[type[Exception], ...]:
+    return (ValueError, _cramjam().DecompressionError)
+
+
+def _no_snappy_compressor(_: TFRecordOptions) -> Compressor:
+    detail = "SNAPPY is only read; write GZIP, ZLIB or ZSTD"
+    raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+
+
+SNAPPY = Codec(
+    name="SNAPPY",
+    is_start=_is_snappy_start,
+    decompressor=_Snappy,
+    compressor=_no_snappy_compressor,
+    errors=_snappy_errors,
+    endings=(".snappy",),
+    words=("snappy",),
+)
+"""Read where a :class:`~tfrecord_lite.records.stream.RecordStream` recognises it; never named, nor written."""

@@ -1,8 +1,7 @@
 """Open a path, URL or file object to read its bytes in order.
 
 Local files are read with ``pread``: the offset belongs to the reader, not to the file
-descriptor, so a reader that is forked reads correctly in each process. Nothing here knows
-what the bytes mean.
+descriptor, so a reader that is forked reads correctly in each process.
 """
 
 from __future__ import annotations
@@ -15,25 +14,14 @@ from importlib import import_module
 from typing import IO, TypeAlias, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.files import names
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
-from tfrecord_lite.files.folders import is_saved
-from tfrecord_lite.files.names import (
-    Source,
-    StorageOptions,
-    check_binary,
-    is_url,
-    name_of,
-    position_of,
-    seek_to,
-)
 from tfrecord_lite.files.remote import RemoteFile
 
 _PIECE_BYTES = 1024 * 1024
 
 
 class _LocalInput:
-    """A regular file, read at an offset of our own; the methods are as for any InputFile."""
-
     rewindable = True
 
     def __init__(self, name: str, file: io.FileIO) -> None:
@@ -44,7 +32,6 @@ class _LocalInput:
         self._begin = 0  # the first offset read
 
     def readinto(self, view: memoryview) -> int:
-        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
         n_bytes = os.preadv(self._file.fileno(), [view], self._offset)
         if n_bytes == 0:
             self._check_end()
@@ -52,7 +39,6 @@ class _LocalInput:
         return n_bytes
 
     def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
         data = os.pread(self._file.fileno(), n_bytes, self._offset)
         if not data:
             self._check_end()
@@ -60,20 +46,16 @@ class _LocalInput:
         return data
 
     def _check_end(self) -> None:
-        """Raise if the file was longer before."""
         size = os.fstat(self._file.fileno()).st_size
         if size < self._offset and self._begin < self._offset:
-            detail = (
-                f"the file was cut while it was read: it now has {size} bytes, fewer than before"
-            )
+            now = f"it now has {size} bytes, fewer than before"
+            detail = f"the file was cut while it was read: {now}"
             raise DataLossError(Reason.TRUNCATED, source=self.name, detail=detail)
 
     def peek(self, n_bytes: int) -> bytes:
-        """Return the next bytes without taking them, fewer only at the end of the file."""
         return os.pread(self._file.fileno(), n_bytes, self._offset)
 
     def skip(self, n_bytes: int) -> None:
-        """Skip the next bytes, also beyond the end of the file."""
         self._offset += n_bytes
         self._begin = self._offset
 
@@ -84,11 +66,9 @@ class _LocalInput:
         return max(self._size - self._offset, 0)
 
     def rewind(self) -> None:
-        """Go back to the first byte."""
         self._offset = self._begin = 0
 
     def close(self) -> None:
-        """Close the file, but not a file object of the user's."""
         self._file.close()
 
 
@@ -100,7 +80,7 @@ class _ObjectInput:
         self._file = file
         self._owned = owned
         self._ahead = b""  # peeked at, but not taken
-        self._start = position_of(file)
+        self._start = names.position_of(file)
         self.rewindable: bool = self._start is not None
 
     def readinto(self, view: memoryview) -> int:
@@ -120,9 +100,8 @@ class _ObjectInput:
             detail = "the file object is non-blocking and has no data yet"
             raise BlockingIOError(errno.EAGAIN, detail, self.name)
         if not isinstance(data, bytes):
-            actual = type(data).__name__
-            detail = f'{self.name} must return bytes, not {actual}; open it in binary mode, "rb"'
-            raise TypeError(detail)
+            detail = f"{self.name} must return bytes, not {type(data).__name__}"
+            raise TypeError(f'{detail}; open it in binary mode, "rb"')
         return data
 
     def peek(self, n_bytes: int) -> bytes:
@@ -145,7 +124,7 @@ class _ObjectInput:
 
     def rewind(self) -> None:
         self._ahead = b""
-        seek_to(self._file, self._start)
+        names.seek_to(self._file, self._start)
 
     def close(self) -> None:
         if self._owned:
@@ -153,55 +132,46 @@ class _ObjectInput:
 
 
 InputFile: TypeAlias = "_LocalInput | _ObjectInput | AheadInput"
-"""The bytes of one file, in order."""
 
 
 def open_seekable(
     name: str,
-    storage_options: StorageOptions = None,
+    storage_options: names.StorageOptions = None,
     block_bytes: int | None = None,
     *,
     is_fresh: bool = False,
 ) -> IO[bytes]:
     """Open a path or URL to read at any offset: ``read``, ``seek``, ``tell`` and ``close``.
 
-    What is fetched of a URL beyond what is read is `block_bytes`, or what its client finds right; what the
-    client keeps of folders is good enough, unless `is_fresh`. Raises, also when it is read, as :func:`open_input`.
+    Of a URL, `block_bytes` beyond what is read are fetched, or what its client finds right; what the client
+    keeps of folders is good enough, unless `is_fresh`. Raises, also when it is read, as :func:`open_input`.
     """
-    if not is_url(name):
+    if not names.is_url(name):
         return cast("IO[bytes]", io.FileIO(name, "rb"))
     return cast("IO[bytes]", RemoteFile(name, storage_options, block_bytes, is_fresh=is_fresh))
 
 
 def open_input(
-    source: Source,
-    storage_options: StorageOptions = None,
+    source: names.Source,
+    storage_options: names.StorageOptions = None,
     ahead: ReadAhead | None = None,
     read_ahead: int | None = None,
 ) -> InputFile:
     """Open one source of :func:`expand` at its first byte; a file object at its position.
 
     A URL belongs to the files that `ahead` fetches; without one it is fetched alone, `read_ahead` bytes ahead.
-
-    Raises
-    ------
-    OSError
-        As Python's ``open``. For a remote file whatever its client raises, then and later, with
-        the URL as `filename`.
-    ImportError
-        For a URL, if fsspec, or what it needs for this one, is not installed.
-    ValueError
-        For a URL that no file system takes.
+    Raises as Python's ``open``; for a URL what its client raises, with the URL as `filename`, ImportError if what
+    it needs is not installed, and ValueError if no file system takes it.
     """
-    name = name_of(source)
+    name = names.name_of(source)
     if not isinstance(source, (str, bytes, os.PathLike)):
-        check_binary(source, "rb")
+        names.check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
-    if is_saved(name):
+    if names.is_saved(name):
         # Imported by name: what makes Examples of tensors is in a higher layer.
         file = import_module("tfrecord_lite.saved.read").ExampleFile(name, storage_options)
         return _ObjectInput(name, file, owned=True)
-    if is_url(name):
+    if names.is_url(name):
         is_owner = ahead is None
         ahead = ahead or ReadAhead(storage_options=storage_options, max_bytes=read_ahead)
         block_bytes = None if read_ahead == 0 else 0

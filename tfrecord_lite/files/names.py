@@ -1,8 +1,7 @@
 """Names of files: paths, URLs, patterns, shards and folders become lists of files here.
 
-A *source* is a local path, a URL (``scheme://``, opened by fsspec, the extra ``remote``) or an
-open binary file object. A path or URL may be a pattern, the short form of a sharded name, or a folder;
-a file that has exactly this name takes precedence.
+A *source* is a local path, a URL (``scheme://``, opened by fsspec) or an open binary file object. A path or
+URL may be a pattern, the short form of a sharded name, or a folder; a file of exactly this name takes precedence.
 """
 
 from __future__ import annotations
@@ -13,50 +12,31 @@ import io
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping
-from typing import IO, Any, Literal, TypeAlias, cast
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import takewhile
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
-from tfrecord_lite.files.folders import (
-    data_files,
-    inside,
-    is_data,
-    is_folder,
-    is_hidden,
-    is_saved,
-    kinds_of,
-    listing,
-    named_kinds,
-)
-from tfrecord_lite.files.remote import as_os_errors, forget_listings, remote_place
+from tfrecord_lite.files import remote, urls
 from tfrecord_lite.files.shards import check_sets, shard_names, shards_instead
-from tfrecord_lite.files.urls import (
-    INDEX_SUFFIX,
-    SIDECAR_SUFFIX,
-    companion,
-    hint,
-    is_companion,
-    is_pattern,
-    is_url,
-    split_name,
-)
+from tfrecord_lite.files.urls import INDEX_SUFFIX, SIDECAR_SUFFIX, companion, is_companion, is_url
 from tfrecord_lite.texts import plural
 
-__all__ = [
-    "INDEX_SUFFIX", "SIDECAR_SUFFIX", "Source", "Sources", "StorageOptions", "check_storage_options", "companion",
-    "expand", "is_companion", "is_data", "is_file_object", "is_folder", "is_hidden", "is_same_file", "is_saved",
-    "is_url", "listing", "local_size", "name_of", "opening_error", "position_of", "shard_names",
-    "without_companions",
-]  # fmt: skip
+__all__ = ["INDEX_SUFFIX", "SIDECAR_SUFFIX", "companion", "is_companion", "is_url", "shard_names"]
 
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
 """One file: a path, a URL, or a file object."""
 Sources: TypeAlias = "Source | Iterable[Source]"
 """What a `paths` argument may be: a file or several; paths may be patterns."""
 StorageOptions: TypeAlias = "Mapping[str, Any] | None"
-"""Options for fsspec, which opens URLs: credentials, an endpoint, ..."""
 
 _MAX_NAME, _MAX_NAME_OF_LINES = 4096, 1024
+_OTHER_FORMATS = r"(?i)\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$"
+_MARKERS = {"COMPLETED", "COMPLETE", "DONE", "SUCCESS", "FAILED", "README", "LICENSE", "MANIFEST"}
+SAVED = "snapshot.metadata"
+"""The file that represents a folder of ``tf.data.Dataset.save`` in a list of files."""
+_TFDS_INFO = "dataset_info.json"
+_MAX_NAMES = 3
 
 
 def check_storage_options(storage_options: StorageOptions, *sources: object) -> None:
@@ -74,14 +54,13 @@ def check_storage_options(storage_options: StorageOptions, *sources: object) -> 
 def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -> bool:
     """Whether two names, one of them maybe a URL, are of one file; it need not exist yet.
 
-    Two remote files are one if their file systems and their paths there are equal. Raises
-    ImportError or ValueError for a URL without a file system.
+    Raises ImportError or ValueError for a URL without a file system.
     """
     if one == other:
         return True
     paths = [re.sub("^(file|local)://", "", name) for name in (one, other)]
     if any(map(is_url, paths)):
-        places = [remote_place(path, storage_options) for path in (one, other) if is_url(path)]
+        places = [remote.remote_place(n, storage_options) for n in (one, other) if is_url(n)]
         return all(map(is_url, paths)) and places[0] == places[1]
     if os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
         return True
@@ -162,10 +141,8 @@ def expand(
     patterns were given; a name that exists is not a pattern. Sidecars, indexes and hidden names are left out,
     unless they are named themselves (:func:`without_companions`), and so are folders beside files.
 
-    Parameters
-    ----------
     may_mix
-        For names of TensorFlow's: a pattern may match shards of two sets, or miss some, or hidden names.
+        A pattern may match shards of two sets, or miss some, or hidden names, as for TensorFlow.
     folders
         ``"keep"`` lists folders as they are; ``"refuse"`` leaves local ones to whoever opens them, and raises for others.
 
@@ -190,11 +167,11 @@ def expand(
         raise FileNotFoundError("an empty list of files was given; expected at least one path")
     check_storage_options(storage_options, *items)
     places = [place for item in items for place in _in_archives(item, storage_options)]
-    urls = [place for place in places if isinstance(place, str) and is_url(place)]
+    remote_names = [place for place in places if isinstance(place, str) and is_url(place)]
     kinds: dict[str, str] = {}
-    if urls:
-        forget_listings(urls, storage_options)
-        kinds = kinds_of(dict.fromkeys(urls), storage_options)
+    if remote_names:
+        remote.forget_listings(remote_names, storage_options)
+        kinds = kinds_of(dict.fromkeys(remote_names), storage_options)
     expanded: list[Source] = []
     for name in places:
         if not isinstance(name, str):
@@ -223,10 +200,7 @@ def refuse_folder(name: str) -> None:
 
 
 def without_companions(sources: list[Source]) -> list[Source]:
-    """Leave out each sidecar and index that is listed together with its data file.
-
-    So a list that a shell or ``glob`` made of ``train-*`` is the data files, as that pattern is.
-    """
+    """Leave out each sidecar and index that is listed together with its data file, as by a shell."""
     names = [name_of(source) for source in sources if not is_file_object(source)]
     companions = {companion(name, end) for name in names for end in (SIDECAR_SUFFIX, INDEX_SUFFIX)}
     return [s for s in sources if is_file_object(s) or name_of(s) not in companions]
@@ -246,9 +220,9 @@ def _in_archives(source: Source, storage_options: StorageOptions) -> list[Source
     name = name_of(source)
     if "::" not in name:
         return [name]
-    head, rest = split_name(name)
+    head, rest = urls.split_name(name)
     archive = rest.removeprefix("::")
-    if not is_pattern(archive) or archive == rest:
+    if not urls.is_pattern(archive) or archive == rest:
         return [name]
     options = (storage_options or {}).get(archive.partition("://")[0])
     return [f"{head}::{name_of(place)}" for place in expand(archive, options)]
@@ -257,23 +231,18 @@ def _in_archives(source: Source, storage_options: StorageOptions) -> list[Source
 def _named(
     name: str, kind: str | None, storage_options: StorageOptions, *, may_mix: bool
 ) -> list[tuple[str, bool]]:
-    """Return the files and folders of a name, each with whether it is a folder.
-
-    `kind` is what a URL is; empty if that is not known.
-    """
+    """Return the files and folders of a name, each with whether it is a folder; `kind` as `kinds_of` has it."""
     if kind is None and os.path.lexists(name):
         return [(name, os.path.isdir(name))]
     if kind:
         return [(name, kind == "directory")]
     shards = None if "{shard" in name else shard_names(name)
-    if shards and (not is_pattern(name) or _has_one(shards, storage_options)):
+    if shards and (not urls.is_pattern(name) or _has_one(shards, storage_options)):
         if not (is_url(name) or len(shards) == 1 or any(map(os.path.lexists, shards))):
-            detail = (
-                f"no file {name!r}, nor any of its {len(shards):,} shards such as {shards[0]!r}"
-            )
-            raise FileNotFoundError(detail)
+            detail = f"nor any of its {len(shards):,} shards such as {shards[0]!r}"
+            raise FileNotFoundError(f"no file {name!r}, {detail}")
         return [(shard, False) for shard in shards]
-    if not is_pattern(name):
+    if not urls.is_pattern(name):
         return [(name, False)]
     matches = _matches(name, storage_options, may_hide=not may_mix)
     data = {match: is_folder for match, is_folder in matches.items() if not is_companion(match)}
@@ -286,7 +255,6 @@ def _named(
 
 
 def _has_one(shards: list[str], storage_options: StorageOptions) -> bool:
-    """Whether the first or the last shard exists."""
     ends = {shards[0], shards[-1]}
     if is_url(shards[0]):
         return any(kinds_of(ends, storage_options).values())
@@ -299,20 +267,20 @@ def _matches(name: str, storage_options: StorageOptions, *, may_hide: bool) -> d
         pattern = _with_literal_folders(name, os.path.isdir)
         kinds = {match: os.path.isdir(match) for match in glob.iglob(pattern, recursive=True)}
     else:
-        filesystem, path = remote_place(name, storage_options, keeps_listings=True)
-        with as_os_errors(name, ValueError):
-            own = path.removesuffix(split_name(name)[1])
+        filesystem, path = remote.remote_place(name, storage_options, keeps_listings=True)
+        with remote.as_os_errors(name, ValueError):
+            own = path.removesuffix(urls.split_name(name)[1])
             pattern = _with_literal_folders(own, filesystem.isdir)
             kinds = named_kinds(name, path, filesystem.glob(pattern, detail=True))
     if not may_hide:
         return kinds
     parts = pattern.split("/")
-    n_fixed = next(n for n, part in enumerate(parts) if is_pattern(part))
+    n_fixed = next(n for n, part in enumerate(parts) if urls.is_pattern(part))
     signs = tuple({".", "_"} - {part[0] for part in parts[n_fixed:] if part})
-    n_more = split_name(name)[0].count("/") - pattern.count("/")
+    n_more = urls.split_name(name)[0].count("/") - pattern.count("/")
 
     def is_shown(match: str) -> bool:
-        parts = split_name(match)[0].split("/")[n_fixed + n_more :]
+        parts = urls.split_name(match)[0].split("/")[n_fixed + n_more :]
         return not any(part.startswith(signs) for part in parts)
 
     return {match: is_folder for match, is_folder in kinds.items() if is_shown(match)}
@@ -322,7 +290,7 @@ def _with_literal_folders(pattern: str, exists: Callable[[str], bool]) -> str:
     """Escape the wildcards in the names of folders that exist as they are written, from the first on."""
     parts = pattern.split("/")
     for n, part in enumerate(parts[:-1]):
-        if is_pattern(part):
+        if urls.is_pattern(part):
             if not exists("/".join(parts[: n + 1])):
                 break
             parts[n] = glob.escape(part)
@@ -330,9 +298,9 @@ def _with_literal_folders(pattern: str, exists: Callable[[str], bool]) -> str:
 
 
 def opening_error(error: OSError, name: str) -> OSError:
-    """Return the error about a file that could not be opened; one that says how to go on."""
+    """Return the error about a file that could not be opened, with advice."""
     if isinstance(error, FileNotFoundError):
-        detail = shards_instead(name) or hint(name)
+        detail = shards_instead(name) or urls.hint(name)
     elif isinstance(error, IsADirectoryError) and not is_url(name):
         detail = inside(name)
     elif error.errno == errno.EMFILE:
@@ -345,7 +313,6 @@ def opening_error(error: OSError, name: str) -> OSError:
 
 
 def _open_files_limit() -> str:
-    """Say how many files this process may have open."""
     try:
         import resource  # noqa: PLC0415 - not everywhere
     except ImportError:
@@ -355,9 +322,153 @@ def _open_files_limit() -> str:
 
 
 def local_size(source: Source) -> int | None:
-    """Return the size of a local file in bytes; None if there is none, or its records are made while they are read."""
+    """Return the size of a local file in bytes; None if it is none, or a saved data set."""
     if not isinstance(source, (str, bytes, os.PathLike)) or not os.path.isfile(source):
         return None
-    if is_saved(os.fsdecode(source)):
-        return None
-    return os.path.getsize(source)
+    return None if is_saved(os.fsdecode(source)) else os.path.getsize(source)
+
+
+# ---------------------------------------------------------------------------------- folders
+
+
+class Folder(NamedTuple):
+    """The names of what is directly in a folder, sorted."""
+
+    files: list[str]
+    folders: list[str]
+
+
+def listing(folder: str, storage_options: StorageOptions = None) -> Folder:
+    """List a folder; the names are whole paths or URLs."""
+    if is_url(folder):
+        filesystem, path = remote.remote_place(folder, storage_options, keeps_listings=True)
+        with remote.as_os_errors(folder, ValueError):
+            entries = filesystem.ls(path, detail=True)
+        kinds = named_kinds(folder, path, {entry["name"]: entry for entry in entries})
+        kinds.pop(folder.rstrip("/"), None)  # an object in the place of the folder
+    else:
+        with os.scandir(folder) as entries:
+            places = [e for e in entries if e.is_dir() or e.is_file() or e.is_symlink()]  # no pipe
+        kinds = {os.path.join(folder, place.name): place.is_dir() for place in places}
+    files = sorted(name for name, is_folder in kinds.items() if not is_folder)
+    return Folder(files, sorted(name for name, is_folder in kinds.items() if is_folder))
+
+
+def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
+    """Name entries of a file system as `url` names `path` there, and say which are folders.
+
+    Empty objects that represent a folder are left out.
+    """
+    head, rest = urls.split_name(url)
+    head = re.sub("(?<=[^:/])/+$", "", head)
+    path = path.removesuffix(rest).rstrip("/")
+    pairs = zip(reversed(head), reversed(path), strict=False)
+    n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    before, start = path[: len(path) - n_common], head[: len(head) - n_common]
+    are_folders = {name: entry.get("type") == "directory" for name, entry in entries.items()}
+    kept = {name: own for name, own in are_folders.items() if own or not name.endswith("/")}
+    return {f"{start}{n.removeprefix(before)}{rest}".rstrip("/"): own for n, own in kept.items()}
+
+
+def kinds_of(names: Collection[str], storage_options: StorageOptions = None) -> dict[str, str]:
+    """Ask what one or more URLs are, several at a time: "file" or "directory", "" if that is not known.
+
+    On a web server only a name that ends in a slash can be a folder; a plain name is not requested.
+    Raises for a URL that no installed file system is for.
+    """
+    places = [(n, *remote.remote_place(n, storage_options, keeps_listings=True)) for n in names]
+    return dict(zip(names, remote.for_each_file([*names], places, _kind), strict=True))
+
+
+def _kind(place: tuple[str, Any, str]) -> str:
+    url, filesystem, path = place
+    is_bucket = re.fullmatch(r"[^/:]+://[^/:*?\[]+/?", url)
+    try:
+        with remote.as_os_errors(url, ValueError):
+            if urls.is_http(url) and url.endswith("/"):
+                return "directory" if filesystem.isdir(path) else ""
+            if not urls.is_http(url) or urls.is_pattern(url) or "@" in url:
+                return str(filesystem.info(path)["type"])
+    except (OSError, ValueError) as error:  # which opening it raises, but for a bucket
+        if is_bucket and isinstance(error, FileNotFoundError):
+            raise
+    return ""
+
+
+def is_folder(name: str, storage_options: StorageOptions = None) -> bool:
+    """Whether a path or URL is a folder."""
+    if not is_url(name):
+        return os.path.isdir(name)
+    remote.forget_listings([name], storage_options)
+    return kinds_of([name], storage_options)[name] == "directory"
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a folder is not read for a file: its name begins with a dot or an underscore."""
+    return urls.base_of(name).startswith((".", "_"))
+
+
+def is_saved(name: str) -> bool:
+    """Whether a file represents a folder of ``tf.data.Dataset.save``."""
+    return SAVED in name and urls.base_of(name) == SAVED
+
+
+def data_files(folder: str, storage_options: StorageOptions = None) -> list[str]:
+    """List the data files that are directly in a folder, sorted.
+
+    A folder that ``tf.data.Dataset.save`` wrote is its one description. Left out are hidden names, sidecars
+    and indexes, markers, and files of other formats by their endings. Raises FileNotFoundError if there is
+    none, with the contents; IsADirectoryError for a data set of TensorFlow Datasets.
+    """
+    files, folders = listing(folder, storage_options)
+    data = [name for name in files if is_data(name)]
+    if not data and len(folders) == 1:  # of Dataset.snapshot: the hash of its graph
+        files = [*files, *filter(is_saved, listing(folders[0], storage_options).files)]
+    if saved := [name for name in files if is_saved(name)]:
+        return saved
+    special = _special(folder, map(urls.base_of, files), looks_below=not data)
+    if special:
+        raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
+    if not data:
+        others = ((folders, "folder"), (files, "other file"))
+        counts = [f"{plural(len(names), what)} ({_some(names)})" for names, what in others if names]
+        text = f"no data files are in this folder, only {' and '.join(counts)}"
+        detail = text if counts else "the folder is empty"
+        raise FileNotFoundError(errno.ENOENT, detail, folder)
+    return data
+
+
+def inside(folder: str) -> str:
+    """Say how the files of a local folder are read by what takes no folders."""
+    try:
+        bases = os.listdir(folder)
+    except OSError:
+        return ""
+    pattern = os.path.join(folder, "*")
+    special = _special(folder, bases, looks_below=True)
+    return special or (f"; name its files, as {pattern!r}" if bases else "")
+
+
+def _some(names: Iterable[str]) -> str:
+    bases = [urls.base_of(name) for name in names]
+    return ", ".join(bases[:_MAX_NAMES]) + (", ..." if len(bases) > _MAX_NAMES else "")
+
+
+def is_data(name: str) -> bool:
+    """Whether a file is one that its folder is read for."""
+    base = urls.base_of(name)
+    is_other = is_hidden(base) or is_companion(base) or base in _MARKERS
+    return not is_other and not re.search(_OTHER_FORMATS, base)
+
+
+def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
+    """Say how a folder that another library wrote is read; empty for any other folder."""
+    names = set(bases)
+    if SAVED in names:
+        return " of tf.data.Dataset.save; load, read_batches and TFRecordReader read it"
+    below = ("*", "*/*", "*/*/*") if looks_below and not is_url(folder) else ()
+    infos = (os.path.join(glob.escape(folder), name, _TFDS_INFO) for name in below)
+    if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):
+        files = "tfds_info(folder).files('train') of tfrecord_lite.apps.tfds"
+        return f" of TensorFlow Datasets; load_tfds reads it, and read_batches {files}"
+    return ""

@@ -1,17 +1,11 @@
 """Open a path, URL or file object to write bytes to it.
 
-Files are written in place, or under a temporary name and moved to their place when complete
-(``atomic``), so that nobody ever sees half of one::
-
-    .name.77-5a6b7c8d.1f2e3d4c.tmp ──commit──> name        a local file moves in one step
-                                   <─take_back─            if others of its set cannot be moved
-
-The name has the number of the process (77) and of the machine, so that the next atomic write in the
-folder removes what processes of this machine have left that are gone.
+Files are written in place, or under a temporary name and moved to their place when complete (``atomic``).
+That name, ``.name.77-5a6b7c8d.1f2e3d4c.tmp``, has the number of the process (77) and of the machine, so that the
+next atomic write in the folder removes what processes of this machine have left that are gone.
 
 Local files are locked while they are written (``flock``, where there is such a thing), so that no
 two writers append to one file; a lock ends with its process, however that ends.
-Nothing here knows what the bytes mean.
 """
 
 from __future__ import annotations
@@ -26,18 +20,11 @@ import stat
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO, Any, cast
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.files.names import (
-    Source,
-    StorageOptions,
-    check_binary,
-    is_url,
-    name_of,
-    not_a_source,
-    position_of,
-)
+from tfrecord_lite.files import names
 from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place
 from tfrecord_lite.files.urls import hint, split_name
 
@@ -48,14 +35,12 @@ except ImportError:  # not POSIX
 
 
 class _LocalFiles:
-    """The file system of local files, as fsspec's are."""
-
     exists = staticmethod(os.path.lexists)
     rm = staticmethod(os.remove)
 
     @staticmethod
     def mv(old: str, new: str) -> None:
-        """Give a file another name, which outlives a power cut where that can be done."""
+        """Give a file another name, which outlives a power cut if possible."""
         os.replace(old, new)
         if not hasattr(os, "O_DIRECTORY"):
             return
@@ -75,7 +60,6 @@ class _StoreFiles:
         self.exists: Callable[[str], bool] = filesystem.exists
 
     def rm(self, path: str) -> None:
-        """Remove a file."""
         try:
             self._filesystem.rm_file(path)
         except NotImplementedError:
@@ -91,9 +75,9 @@ class _StoreFiles:
 
 
 class OpenFiles:
-    """Of many local files that are written, those that are open: at most `most`, the last ones used.
+    """The local files being written that are open: at most `most`, the last ones used.
 
-    The descriptor of another is closed, and opened again for the next write; its compressor does not notice.
+    The descriptor of another is closed, and opened again for its next write.
     """
 
     def __init__(self, most: int = 128) -> None:
@@ -101,7 +85,7 @@ class OpenFiles:
         self._open: dict[OutputFile, None] = {}  # the least recently used first
 
     def use(self, file: OutputFile) -> None:
-        """Count a file as used last, and close others that are too many."""
+        """Count a file as used last; let others rest if there are too many."""
         self._open.pop(file, None)
         self._open[file] = None
         while len(self._open) > self._most:
@@ -110,40 +94,33 @@ class OpenFiles:
             oldest.rest()
 
 
+@dataclass(eq=False)
 class OutputFile:
-    """A file being written.
+    """A file being written, under the name `temporary` until :meth:`commit` if it is to appear complete.
 
-    One that is to appear complete has the name `temporary` until :meth:`commit` moves it to its
-    place. For a remote one `filesystem` is fsspec's, and `place_of` returns the place of a URL in it.
+    For a remote one `filesystem` is fsspec's, and `place_of` returns the place of a URL in it.
     """
 
-    def __init__(
-        self,
-        name: str,
-        file: IO[bytes],
-        *,
-        owned: bool = True,
-        temporary: str | None = None,
-        filesystem: Any = _LocalFiles,
-        place_of: Callable[[str], str] = os.path.realpath,
-        open_files: OpenFiles | None = None,
-    ) -> None:
-        self.name = name  # path or URL, for errors
-        self._file = file
-        self._owned = owned  # to be closed here
-        self._temporary = temporary
-        self._filesystem = filesystem
-        self._place_of = place_of
-        self._place: str | None = None  # where commit has moved it
-        self._open_files = open_files
-        self._is_resting = False  # its descriptor is closed for the moment
-        self._final_error: Exception | None = None
-        # Where the next write goes in a local file; None for others, which know it themselves.
-        self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
+    name: str  # path or URL, for errors
+    _file: IO[bytes]
+    owned: bool = True  # to be closed here
+    temporary: str | None = None
+    filesystem: Any = _LocalFiles
+    place_of: Callable[[str], str] = os.path.realpath
+    open_files: OpenFiles | None = None
+    place: str | None = None  # where commit has moved it
+    _is_resting: bool = False  # its descriptor is closed
+    _final_error: Exception | None = None
+
+    def __post_init__(self) -> None:
+        """Count it as open."""
+        is_local = self.owned and isinstance(self._file, io.FileIO)
+        # Where the next write goes in a local file; None for others.
+        self._offset = names.position_of(self._file) if is_local else None
         self._wake()
 
     def rest(self) -> None:
-        """Close the descriptor until the next write; what was written is in the file."""
+        """Close the descriptor until the next write."""
         if not self._file.closed:
             self._file.close()
             self._is_resting = True
@@ -151,11 +128,11 @@ class OutputFile:
     def _wake(self) -> None:
         """Open the descriptor again if it rests, and count the file as used."""
         if self._is_resting:
-            file = io.FileIO(cast("str", self._temporary), "r+b")
+            file = io.FileIO(cast("str", self.temporary), "r+b")
             file.seek(cast("int", self._offset))
             self._file, self._is_resting = cast("IO[bytes]", file), False
-        if self._open_files is not None and not self._file.closed:
-            self._open_files.use(self)
+        if self.open_files is not None and not self._file.closed:
+            self.open_files.use(self)
 
     def keep(self, n_bytes: int) -> None:
         """Keep the first `n_bytes` of a file to append to, and write after them."""
@@ -167,13 +144,9 @@ class OutputFile:
     def write(self, pending: list[bytes | bytearray | memoryview]) -> None:
         """Write all of `pending`, and remove each item from the list when it is written.
 
-        After a failure, the next call continues with the items that are left.
-
-        Raises
-        ------
-        OSError
-            With the file's name; a local file then ends after the last item written whole.
-            BlockingIOError if a non-blocking file takes no more at the moment.
+        After a failure a local file ends after the last item written whole, and the next call
+        continues with the items that are left. Raises BlockingIOError if a non-blocking file
+        takes no more at the moment.
         """
         if pending:
             self._wake()
@@ -190,7 +163,7 @@ class OutputFile:
                         self._file.truncate(self._offset)
                         self._file.seek(self._offset)
                 named = self._final_error or self._named(error)
-                if is_url(self.name):  # whose client has given up, and may have kept a part
+                if names.is_url(self.name):  # whose client has given up, and may have kept a part
                     self._final_error = named
                 raise named from None
             if self._offset is not None:
@@ -198,7 +171,6 @@ class OutputFile:
             del pending[0]
 
     def _put(self, data: memoryview) -> int:
-        """Hand bytes to the file; return how many it took."""
         n_bytes = self._file.write(data)
         if n_bytes is None and isinstance(self._file, io.RawIOBase):
             raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
@@ -208,7 +180,7 @@ class OutputFile:
         return len(data) if n_bytes is None else n_bytes
 
     def _named(self, error: Exception) -> Exception:
-        if is_url(self.name):
+        if names.is_url(self.name):
             return os_error(error, self.name)
         if not isinstance(error, OSError) or error.filename is not None or error.errno is None:
             return error
@@ -225,20 +197,17 @@ class OutputFile:
     def finish(self) -> None:
         """Close the file, an atomic one after a sync to the disk. May be called twice.
 
-        Raises
-        ------
-        OSError
-            If it cannot be closed or synced. A failed sync is final: the system may have
-            dropped what it could not store, and report success when asked again.
+        A failed sync is final: the system may have dropped what it could not store, and report
+        success when asked again.
         """
         if self._final_error is not None:
             raise self._final_error
-        if self._owned and self._file.closed and not self._is_resting:
+        if self.owned and self._file.closed and not self._is_resting:
             return
         self._wake()
         self.flush()
         try:
-            if self._temporary is not None and isinstance(self._file, io.FileIO):
+            if self.temporary is not None and isinstance(self._file, io.FileIO):
                 try:
                     os.fsync(self._file.fileno())
                 except OSError as error:
@@ -250,7 +219,7 @@ class OutputFile:
 
     def _close(self) -> None:
         self._is_resting = False
-        if self._owned and not self._file.closed:
+        if self.owned and not self._file.closed:
             if fcntl is not None and isinstance(self._file, io.FileIO):
                 with contextlib.suppress(OSError):  # at once, whoever else has the open file
                     fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)
@@ -258,41 +227,33 @@ class OutputFile:
 
     def commit(self) -> None:
         """Move a finished atomic file to its place. May be called twice."""
-        if self._temporary is not None and self._place is None:
-            place = self._place_of(self.name)
-            if is_url(self.name):
-                with as_os_errors(self.name):
-                    self._filesystem.mv(self._temporary, place)
-            else:
-                self._filesystem.mv(self._temporary, place)
-            self._place = place
+        if self.temporary is not None and self.place is None:
+            place = self.place_of(self.name)
+            with as_os_errors(self.name) if names.is_url(self.name) else contextlib.nullcontext():
+                self.filesystem.mv(self.temporary, place)
+            self.place = place
 
     def replaces(self, name: str) -> bool:
-        """Whether :meth:`commit` would replace a file."""
-        return self._temporary is not None and self._filesystem.exists(self._place_of(name))
-
-    @property
-    def is_placed(self) -> bool:
-        """Whether :meth:`commit` has moved it to its place."""
-        return self._place is not None
+        """Whether :meth:`commit` would replace a file of this name."""
+        return self.temporary is not None and self.filesystem.exists(self.place_of(name))
 
     def take_back(self) -> None:
         """Undo :meth:`commit`."""
-        if self._place is not None:
-            self._filesystem.mv(self._place, self._temporary)
-            self._place = None
+        if self.place is not None:
+            self.filesystem.mv(self.place, self.temporary)
+            self.place = None
 
     def abandon(self) -> None:
-        """Close the file; remove an atomic one that was not committed, and what is in a store already."""
+        """Close the file; remove what was not committed, also from a store."""
         try:
             with contextlib.suppress(Exception):
-                if is_url(self.name):
+                if names.is_url(self.name):
                     self._close_incomplete()
                 self._close()
         finally:
-            if self._temporary is not None and self._place is None:
+            if self.temporary is not None and self.place is None:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    self._filesystem.rm(self._temporary)
+                    self.filesystem.rm(self.temporary)
 
     def _close_incomplete(self) -> None:
         """Close the file of a store so that nothing of it appears there."""
@@ -304,23 +265,23 @@ class OutputFile:
             if not file.closed:
                 file.closed = True
                 file.discard()
-        elif self._temporary is None:
+        elif self.temporary is None:
             self._close()
-            self._filesystem.rm(self._place_of(self.name))
+            self.filesystem.rm(self.place_of(self.name))
 
 
 def open_output(
-    target: Source,
+    target: names.Source,
     *,
     atomic: bool = False,
     append: bool = False,
-    storage_options: StorageOptions = None,
+    storage_options: names.StorageOptions = None,
     open_files: OpenFiles | None = None,
 ) -> OutputFile:
     """Open a path or URL, which is created or emptied at once (rule O3), or wrap a file object.
 
-    An atomic local file may be among `open_files`. To append keeps what a local file holds, if it exists, and locks it; call
-    :meth:`OutputFile.keep` before the first write.
+    An atomic local file may be among `open_files`. With `append`, what a local file holds is kept, and
+    the file is locked; call :meth:`OutputFile.keep` before the first write.
 
     Raises
     ------
@@ -331,28 +292,9 @@ def open_output(
     FailedPreconditionError
         ``IN_USE`` for `append` to a file that another writer has open.
     """
-    try:
-        return _open_output(target, storage_options, open_files, atomic=atomic, append=append)
-    except FileNotFoundError as error:
-        raise _with_hint(error, name_of(target)) from None
-
-
-def _with_hint(error: FileNotFoundError, name: str) -> OSError:
-    """Return the error about a folder that a file should be written to."""
-    return OSError(error.errno, f"{error.strerror}{hint(name)}", name)
-
-
-def _open_output(
-    target: Source,
-    storage_options: StorageOptions,
-    open_files: OpenFiles | None,
-    *,
-    atomic: bool,
-    append: bool,
-) -> OutputFile:
-    name = name_of(target)
+    name = names.name_of(target)
     is_path = isinstance(target, (str, bytes, os.PathLike))
-    is_remote = is_path and is_url(name)
+    is_remote = is_path and names.is_url(name)
     if append and (atomic or is_remote or not is_path):
         detail = "appending needs a local file that is written in place"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
@@ -361,13 +303,22 @@ def _open_output(
             detail = "a file object cannot be renamed when it is complete; give a path"
             raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
         if not hasattr(target, "write"):
-            raise TypeError(not_a_source(target))
-        check_binary(target, "wb")
+            raise TypeError(names.not_a_source(target))
+        names.check_binary(target, "wb")
         return OutputFile(name, cast("IO[bytes]", target), owned=False)
-    if is_remote:
-        return _remote_output(name, storage_options, atomic=atomic)
-    if atomic:
-        return _atomic_output(name, open_files)
+    try:
+        if is_remote:
+            return _remote_output(name, storage_options, atomic=atomic)
+        return _atomic_output(name, open_files) if atomic else _plain_output(name, append=append)
+    except FileNotFoundError as error:
+        raise _with_hint(error, name) from None
+
+
+def _with_hint(error: FileNotFoundError, name: str) -> OSError:
+    return OSError(error.errno, f"{error.strerror}{hint(name)}", name)
+
+
+def _plain_output(name: str, *, append: bool) -> OutputFile:
     keeps = append and (os.path.isfile(name) or not os.path.exists(name))
     file = io.FileIO(name, "r+b", opener=_open_or_create) if keeps else io.FileIO(name, "wb")
     try:
@@ -401,13 +352,7 @@ def _lock(file: io.FileIO, name: str, *, is_required: bool) -> None:
 
 
 def lock_set(name: str) -> io.FileIO:
-    """Lock a set of files by a hidden file beside its first one, until :func:`unlock_set`.
-
-    Raises
-    ------
-    FailedPreconditionError
-        ``IN_USE`` if another writer has the set.
-    """
+    """Lock a set of files by a hidden file beside its first one, until :func:`unlock_set`."""
     directory, base = os.path.split(os.path.realpath(name))
     place = os.path.join(directory, f".{base}.lock")
     try:
@@ -436,7 +381,6 @@ def _open_or_create(name: str, flags: int) -> int:
 
 
 def _atomic_output(name: str, open_files: OpenFiles | None) -> OutputFile:
-    """Open a new local file that replaces `name` when it is committed."""
     place = os.path.realpath(name)
     mode = os.stat(place).st_mode if os.path.exists(place) else None
     if mode is not None and stat.S_ISDIR(mode):
@@ -459,7 +403,7 @@ def _atomic_output(name: str, open_files: OpenFiles | None) -> OutputFile:
 
 
 def _machine() -> str:
-    """Return a number for this machine, or container: where the number of a process means something."""
+    """Return a number for this machine, or container, in which the number of a process is unique."""
     space = ""
     with contextlib.suppress(OSError):
         space = os.readlink("/proc/self/ns/pid")
@@ -473,7 +417,6 @@ _next_look: dict[str, float] = {}
 
 
 def _remove_leftovers(directory: str) -> None:
-    """Remove the temporary files of processes of this machine that have ended."""
     start = time.monotonic()
     if fcntl is None or start < _next_look.get(directory, 0):
         return
@@ -488,25 +431,23 @@ def _remove_leftovers(directory: str) -> None:
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
+    except (OSError, OverflowError) as error:
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
-def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None) -> None:
+def remove(name: str | os.PathLike[str], storage_options: names.StorageOptions = None) -> None:
     """Remove a file, if it exists."""
-    name = name_of(name)
+    name = names.name_of(name)
     with contextlib.suppress(FileNotFoundError):
-        if is_url(name):
+        if names.is_url(name):
             filesystem, path = remote_place(name, storage_options)
             _StoreFiles(filesystem).rm(path)
         else:
             os.remove(name)
 
 
-def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
+def _remote_output(url: str, storage_options: names.StorageOptions, *, atomic: bool) -> OutputFile:
     try:
         filesystem, path = remote_place(url, storage_options)
         directory, slash, base = path.rpartition("/")

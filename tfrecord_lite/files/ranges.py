@@ -1,8 +1,8 @@
 """Ranges of bytes of files in a store: who serves them, and how they are asked for, again if need be.
 
-A store's own client asks again when a server is busy or drops a connection; over HTTP nobody does
-but this module, a few times, with growing pauses. Everything runs as coroutines on fsspec's loop,
-also the calls of a file system that has none, each in a thread.
+A store's own client repeats a request when a server is busy or drops a connection; over HTTP only
+this module does, with growing pauses. Everything runs as coroutines on fsspec's loop, also the calls
+of a file system that has none, each in a thread.
 """
 
 from __future__ import annotations
@@ -19,14 +19,6 @@ from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
 from tfrecord_lite.files import remote
-from tfrecord_lite.files.remote import (
-    FileState,
-    forget,
-    is_http,
-    is_passing,
-    os_error,
-    short_error,
-)
 
 _Answer = TypeVar("_Answer")
 
@@ -40,8 +32,7 @@ class Requests:
         self._loops: set[Any] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._threads: ThreadPoolExecutor | None = None
-        self.refusal: OSError | None = None
-        """Why the last one was made again."""
+        self.refusal: OSError | None = None  # why the last one was made again
 
     def start(self, loop: Any, coroutine: Coroutine[Any, Any, _Answer]) -> Future[_Answer]:
         """Run a coroutine on a loop."""
@@ -49,7 +40,6 @@ class Requests:
         return asyncio.run_coroutine_threadsafe(self._tracked(coroutine), loop)
 
     async def _tracked(self, coroutine: Coroutine[Any, Any, _Answer]) -> _Answer:
-        """Run a coroutine as a task that can be ended."""
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._tasks.add(task)
         try:
@@ -77,7 +67,6 @@ class Requests:
             self._threads.shutdown(cancel_futures=True)
 
     async def _stop(self, loop: Any) -> None:
-        """End the tasks of a loop."""
         tasks = [task for task in self._tasks if task.get_loop() is loop]
         for task in tasks:
             task.cancel()
@@ -85,7 +74,6 @@ class Requests:
 
 
 def _running_loop() -> Any:
-    """Return the loop that runs in this thread, if one does."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -108,17 +96,17 @@ class Ranges:
         """Run a coroutine of this object."""
         return self._requests.start(self._loop, getattr(self, name)(*arguments))
 
-    async def state(self) -> FileState:
-        """Ask what the file is now, past what the client keeps."""
-        if is_http(self._filesystem):
+    async def state(self) -> remote.FileState:
+        """Return what the file is now, past what the client keeps."""
+        if remote.is_http(self._filesystem):
             return await self._again(self._state_by_http)
-        forget(self._filesystem, self._path)
+        remote.forget(self._filesystem, self._path)
         info = await self._call("info", self._path)
         if info.get("type") == "directory":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self._url)
-        return FileState.of(info)
+        return remote.FileState.of(info)
 
-    async def _state_by_http(self) -> FileState:
+    async def _state_by_http(self) -> remote.FileState:
         """Ask for the first byte: a server may have ranges without saying so, or say so without."""
         filesystem = self._filesystem
         session = await filesystem.set_session()
@@ -130,7 +118,7 @@ class Ranges:
                 answer.raise_for_status()
                 size = size if answer.status == HTTPStatus.PARTIAL_CONTENT else None
             version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
-            return FileState(size, version)
+            return remote.FileState(size, version)
 
     def _http_options(self, headers: dict[str, str]) -> dict[str, Any]:
         """Return the user's options of a request, with more headers; ranges are of the content as stored."""
@@ -142,7 +130,7 @@ class Ranges:
         """Return the bytes from one offset to another."""
         data: bytes
         fetch = functools.partial(self._call, "cat_file", self._path, start=start, end=stop)
-        if is_http(self._filesystem):
+        if remote.is_http(self._filesystem):
             headers = self._http_options({})["headers"]
             data = await self._again(functools.partial(fetch, headers=headers))
         elif self._filesystem.async_impl:
@@ -150,14 +138,13 @@ class Ranges:
         else:
             data = await fetch(cache_type="none")
         if len(data) < stop - start:
-            raise short_error(self._url, start + len(data), stop)
+            raise remote.short_error(self._url, start + len(data), stop)
         if len(data) > stop - start:
             detail = "the server answers with other bytes than it was asked for"
             raise OSError(errno.EIO, detail, self._url)
         return data
 
     async def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """Call a method of the file system."""
         if self._filesystem.async_impl:
             return await getattr(self._filesystem, f"_{name}")(*arguments, **options)
         call = functools.partial(getattr(self._filesystem, name), *arguments, **options)
@@ -169,8 +156,8 @@ class Ranges:
             try:
                 return await request()
             except Exception as error:
-                if not is_passing(error):
+                if not remote.is_passing(error):
                     raise
-                self._requests.refusal = os_error(error, self._url)
+                self._requests.refusal = remote.os_error(error, self._url)
             await asyncio.sleep(pause)
         return await request()

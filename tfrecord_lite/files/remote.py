@@ -1,7 +1,6 @@
 """URLs, through fsspec: file systems, files to read, and the errors of their clients.
 
-Whatever a client raises becomes the :class:`OSError` that Python raises for a local file, with
-the URL as its `filename`.
+Whatever a client raises becomes the :class:`OSError` of a local file, with the URL as its `filename`.
 """
 
 from __future__ import annotations
@@ -27,19 +26,9 @@ MAX_OPENING = 16
 """How many remote files are asked about, or opened, at a time."""
 
 
-def fsspec_module() -> Any:
-    """Return the package fsspec; ImportError says how to install it."""
-    try:
-        import fsspec  # noqa: PLC0415 - optional
-    except ImportError:
-        raise ImportError("URLs need fsspec: pip install fsspec aiohttp") from None
-    return fsspec
-
-
 PAUSES = (0.1, 0.3, 1.0, 3.0)
-"""Seconds to wait before a request over HTTP is made again; clients of stores do that themselves."""
+"""Seconds to wait before a request over HTTP is repeated; clients of stores do that themselves."""
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers of HTTP that another try may change."""
 
 
 def remote_place(
@@ -47,10 +36,26 @@ def remote_place(
 ) -> tuple[Any, str]:
     """Return the file system of a URL (fsspec's), and the file's path there.
 
-    What its client keeps of folders is forgotten, as others may have written there, unless it is of this call.
+    What its client keeps of folders is forgotten, as others may have written there, but for one call.
     """
-    with _choosing_file_system(url):
-        filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
+    try:
+        import fsspec  # noqa: PLC0415 - optional
+    except ImportError:
+        raise ImportError("URLs need fsspec: pip install fsspec aiohttp") from None
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url, **(storage_options or {}))
+    except ValueError as error:
+        if not str(error).startswith("Protocol not known"):
+            raise
+        scheme = str(error).partition(": ")[2] or url.partition("://")[0]
+        detail = f"no file system for {scheme}:// is known"
+        if scheme == "abfss":  # which adlfs makes known
+            detail += "; pip install adlfs"
+        raise argument_error(detail, source=url) from None
+    except ImportError as error:
+        cause = error.__cause__ or error
+        detail = _missing_package(url) or f"its file system cannot be loaded: {cause}"
+        raise ImportError(f"{url}: {detail}", name=getattr(cause, "name", None)) from None
     if "::" in url and not (hasattr(filesystem, "fs") or hasattr(filesystem, "fo")):
         scheme = url.partition("://")[0]
         detail = "'::' begins the URL of what holds the file, "
@@ -61,7 +66,7 @@ def remote_place(
 
 
 def forget_listings(urls: Iterable[str], storage_options: Mapping[str, Any] | None) -> None:
-    """Have clients ask anew, where they were asked before; what is wrong with a URL is raised later."""
+    """Have clients forget folders, if they know any; what is wrong with a URL is raised later."""
     stores = {"/".join(url.split("/")[:3]): url for url in urls} if "fsspec" in sys.modules else {}
     for url in stores.values():
         with contextlib.suppress(OSError, ImportError, ValueError):
@@ -83,11 +88,11 @@ class FileState(NamedTuple):
     size: int | None
     """In bytes; None if ranges of it cannot be read."""
     version: str | None
-    """What identifies this content, an entity tag for instance; None if nothing is said."""
+    """What identifies this content, such as an entity tag; None if nothing does."""
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> FileState:
-        """Take it from what fsspec says."""
+        """Take it from the `info` of fsspec."""
         size = info.get("size")
         has_ranges = isinstance(size, int) and info.get("partial") is not False
         version = next((str(info[key]) for key in _VERSIONS if info.get(key)), None)
@@ -95,10 +100,7 @@ class FileState(NamedTuple):
 
 
 def serves_ranges(filesystem: Any) -> bool:
-    """Whether a file system is known to serve several ranges of bytes at once.
-
-    File systems on top of others, such as archives and caches, are not.
-    """
+    """Whether a file system serves several ranges of bytes at once; archives and caches do not."""
     if hasattr(filesystem, "fs"):
         return False
     schemes = filesystem.protocol
@@ -112,7 +114,7 @@ def is_http(filesystem: Any) -> bool:
 
 
 def forget(filesystem: Any, *paths: str) -> None:
-    """Have a client forget what it keeps of files and their folders, by default of all, if its user lets us."""
+    """Have a client forget paths and their folders, by default all, unless its user wants them kept."""
     if not filesystem.storage_options.get("use_listings_cache"):
         parents = [filesystem._parent(path) for path in paths]  # noqa: SLF001 - of all file systems
         for place in (*paths, *parents) or (None,):
@@ -120,7 +122,7 @@ def forget(filesystem: Any, *paths: str) -> None:
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the same request may succeed a little later: the server is busy, or the line was cut."""
+    """Whether the same request may succeed later: the server is busy, or the line was cut."""
     if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
         return is_passing(error.__cause__)
     status = getattr(error, "status", None)
@@ -134,31 +136,11 @@ def is_passing(error: Exception) -> bool:
     return isinstance(error, kinds) and not isinstance(error, ConnectionRefusedError)
 
 
-@contextlib.contextmanager
-def _choosing_file_system(url: str) -> Iterator[None]:
-    """Raise our errors about a URL that no installed file system is for."""
-    try:
-        yield
-    except ValueError as error:
-        if not str(error).startswith("Protocol not known"):
-            raise
-        scheme = str(error).partition(": ")[2] or url.partition("://")[0]
-        detail = f"no file system for {scheme}:// is known"
-        if scheme == "abfss":  # which adlfs makes known
-            detail += "; pip install adlfs"
-        raise argument_error(detail, source=url) from None
-    except ImportError as error:
-        cause = error.__cause__ or error
-        detail = _missing_package(url) or f"its file system cannot be loaded: {cause}"
-        raise ImportError(f"{url}: {detail}", name=getattr(cause, "name", None)) from None
-
-
 _PACKAGES = {"http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko"}
 """What those file systems need that are part of fsspec; others name their package."""
 
 
 def _missing_package(url: str) -> str | None:
-    """Say which package a URL needs that is not installed; None if that is not the reason."""
     from importlib.util import find_spec  # noqa: PLC0415 - for an error
 
     from fsspec.registry import known_implementations as known  # noqa: PLC0415 - optional
@@ -174,8 +156,8 @@ def _missing_package(url: str) -> str | None:
 class RemoteFile:
     """The file of a URL, to read; it ends only where its size says.
 
-    `block_bytes` more are fetched than are read; if 0, a web server is asked once, for all of it. With `is_fresh`
-    its client forgets what it keeps of it.
+    `block_bytes` more are fetched than are read; if 0, a web server is asked once, for all of it. With
+    `is_fresh` its client forgets what it keeps of it.
     """
 
     def __init__(
@@ -212,7 +194,7 @@ class RemoteFile:
         return data
 
     def _check_end(self) -> None:
-        """Raise if an answer was shorter than it should be, which looks like the end."""
+        """Raise if an answer was too short, which looks like the end."""
         size, position = getattr(self._file, "size", None), self._file.tell()
         if isinstance(size, int) and position < size:
             raise short_error(self.name, position, size)
@@ -250,7 +232,7 @@ def again(request: Callable[[], _Answer]) -> _Answer:
 def for_each_file(
     names: Sequence[str], items: Sequence[_Item], work: Callable[[_Item], _Answer]
 ) -> list[_Answer]:
-    """Do something with an item for each file; if some are remote, with several at a time."""
+    """Do something with an item for each file, with several at a time if some are remote."""
     if not any(map(is_url, names)):
         return list(map(work, items))
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only for URLs
@@ -289,10 +271,7 @@ _ERRNOS = {
     ConnectionError: errno.ECONNRESET,
 }
 """Error numbers of the exceptions that clients raise without one."""
-
 _STATUS_ERRNOS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.ENOENT}
-"""Error numbers of HTTP's status codes; of any other, EIO."""
-
 
 _MISSING = {
     *("NoSuchKey", "NoSuchBucket", "404"),
@@ -302,8 +281,8 @@ _MISSING = {
 
 
 def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
-    """Return an OSError with the URL, and the offset if it is known; Python chooses its subclass by the number."""
-    # To fsspec's HTTP client a file that it cannot reach is missing, whatever the reason; Azure's fails at run time.
+    """Return an OSError of the right subclass, with the URL, and the offset if it is known."""
+    # fsspec's HTTP client reports any file that it cannot reach as missing; Azure's as a RuntimeError.
     cause = None if isinstance(error.__cause__, KeyError) else error.__cause__  # of an archive
     if isinstance(error, FileNotFoundError | RuntimeError) and isinstance(cause, Exception):
         return os_error(cause, url, offset)
@@ -327,7 +306,6 @@ def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
 
 
 def _is_missing(error: Exception) -> bool:
-    """Whether a client says that a file does not exist, or its bucket or folder."""
     answer = getattr(error, "response", None)  # of botocore's errors
     code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else None
     names = {type(error).__name__, code, getattr(error, "error_code", None)}

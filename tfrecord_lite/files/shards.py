@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 
 from tfrecord_lite.errors import argument_error, levels_to_caller
-from tfrecord_lite.files.urls import INDEX_SUFFIX, SIDECAR_SUFFIX, split_name
+from tfrecord_lite.files.urls import INDEX_SUFFIX, SIDECAR_SUFFIX, base_of, split_name
 from tfrecord_lite.texts import plural
 
 _SHORT = r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)"
@@ -24,11 +24,8 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
     A pattern says how many there are (``"train@10.tfrecord"``), or has the field ``{shard}``
     and maybe ``{num_shards}``, as ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for more shards after an ``@`` than five digits can number, and for fields that
-        do not give each shard a name of its own.
+    Raises ``BAD_ARGUMENT`` for more shards after an ``@`` than five digits can number, and for
+    fields that do not give each shard a name of its own.
 
     Examples
     --------
@@ -60,8 +57,8 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
 def check_sets(pattern: str | None, names: Sequence[str]) -> None:
     """Raise or warn if names that a pattern matches, None for a folder, are not the shards of whole sets.
 
-    Two sets of a pattern that differ only in their number are an error, and so are shards that a pattern with
-    their number would match, as ``train-*-of-01000``, but that do not exist. Of others a warning names the first.
+    It is an error if two sets of a pattern differ only in their number, or if shards are missing that a pattern
+    with their number would match, as ``train-*-of-01000``. A warning names others.
     """
     sets: dict[tuple[str, str, str], tuple[re.Match[str], set[int]]] = {}
     for name in names:
@@ -76,7 +73,7 @@ def check_sets(pattern: str | None, names: Sequence[str]) -> None:
             detail = f"the pattern matches shards of two sets, {one!r} and {other!r}, one of which "
             detail += "may be left over; name one of them, or remove its files"
             raise argument_error(detail, source=pattern)
-    base = "*" if pattern is None else _base(pattern)
+    base = "*" if pattern is None else base_of(pattern)
     for (stem, suffix, _), (shard, numbers) in sets.items():
         count = shard["count"]
         if int(count) > _MAX_SHARDS:
@@ -84,7 +81,7 @@ def check_sets(pattern: str | None, names: Sequence[str]) -> None:
         width = len(shard["shard"])
         absent = (n for n in range(int(count)) if n not in numbers)
         places = (f"{stem}-{n:0{width}}-of-{count}{suffix}" for n in absent)
-        missing = [place for place in places if fnmatch.fnmatchcase(_base(place), base)]
+        missing = [place for place in places if fnmatch.fnmatchcase(base_of(place), base)]
         if missing and f"-of-{count}" not in base:
             if int(count) not in numbers:  # or they count from 1
                 shown = f"{', '.join(missing[:3])}{', ...' * (len(missing) > 3)}"
@@ -93,10 +90,6 @@ def check_sets(pattern: str | None, names: Sequence[str]) -> None:
         elif missing:
             detail = f"the pattern {pattern!r} misses {plural(len(missing), 'shard')}, the first"
             raise FileNotFoundError(errno.ENOENT, detail, missing[0])
-
-
-def _base(name: str) -> str:
-    return split_name(name)[0].rpartition("/")[2]
 
 
 def shards_instead(name: str) -> str:

@@ -15,15 +15,19 @@ from __future__ import annotations
 import re
 
 SIDECAR_SUFFIX = ".schema.json"
-"""Appended to the name of a data file for the name of its sidecar."""
 INDEX_SUFFIX = ".idx"
-"""Appended to the name of a data file for the name of its index."""
+"""Appended to the name of a data file for the name of its sidecar, and of its index."""
 
 _SCHEME = r"(?:[A-Za-z][A-Za-z0-9+.\-]*::)*(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]+)://"
 _URL = re.compile(_SCHEME)
 _PARTS = re.compile(rf"(?P<name>{_SCHEME}.*?)(?P<rest>(?:::.*)?)", re.DOTALL)
 _PATTERN, _HTTP_PATTERN = re.compile(r"[*?\[]"), re.compile(r"[*\[]")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")  # as files/output names it
+
+
+def base_of(name: str) -> str:
+    """Return the last part of a path or URL."""
+    return split_name(name)[0].rpartition("/")[2]
 
 
 def is_url(name: str) -> bool:
@@ -40,8 +44,8 @@ def is_http(name: str) -> bool:
 def split_name(name: str) -> tuple[str, str]:
     """Split a path or URL into the name of the file, and what follows it in a URL.
 
-    >>> split_name("https://host/a?b=c"), split_name("zip://a::s3://b/c.zip"), split_name("a?")
-    (('https://host/a', '?b=c'), ('zip://a', '::s3://b/c.zip'), ('a?', ''))
+    >>> split_name("https://host/a?b=c"), split_name("zip://a::s3://b/c.zip")
+    (('https://host/a', '?b=c'), ('zip://a', '::s3://b/c.zip'))
     """
     url = _PARTS.fullmatch(name)
     if url is None:
@@ -58,23 +62,19 @@ def is_pattern(name: str) -> bool:
 
 
 def companion(name: str, suffix: str) -> str:
-    """Return the name of the sidecar or index of a data file.
-
-    >>> companion("https://host/a.tfrecord?b=c", INDEX_SUFFIX)
-    'https://host/a.tfrecord.idx?b=c'
-    """
+    """Return the name of the sidecar or index of a data file."""
     head, rest = split_name(name)
     return f"{head}{suffix}{rest}"
 
 
 def is_companion(name: str) -> bool:
     """Whether a name belongs to a sidecar, an index, or a file that is still written."""
-    base = split_name(name)[0].rpartition("/")[2]
+    base = base_of(name)
     return base.endswith((SIDECAR_SUFFIX, INDEX_SUFFIX)) or bool(_TEMPORARY.fullmatch(base))
 
 
 def hint(name: str) -> str:
-    """Say what may be wrong with the name of a file that does not exist; empty if nothing is known."""
+    """Say what may be wrong with the name of a file that does not exist, or nothing."""
     if name.startswith("~"):
         return "; '~' is not expanded here, os.path.expanduser does that"
     if re.search(r"\{[^{}/]*(\.\.|,)[^{}/]*\}", name):

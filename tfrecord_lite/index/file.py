@@ -1,8 +1,4 @@
-"""Random access to records: by number, or by offset.
-
-:class:`TFRecordFile` is a sequence of the records of one file or many, found by their indexes;
-:func:`tf_record_random_reader` reads the record at a known offset (rule R10).
-"""
+"""Random access to records: by number, or by offset (rule R10)."""
 
 from __future__ import annotations
 
@@ -12,43 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from tfrecord_lite import errors
 from tfrecord_lite.arrays import AnyArray, Int64Array
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, block_of
-from tfrecord_lite.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    Reason,
-    argument_error,
-    require_int,
-)
+from tfrecord_lite.files import names
 from tfrecord_lite.files.ahead import share_of
-from tfrecord_lite.files.names import (
-    INDEX_SUFFIX,
-    Sources,
-    StorageOptions,
-    companion,
-    expand,
-    is_file_object,
-    is_url,
-    name_of,
-)
 from tfrecord_lite.files.remote import MAX_OPENING, for_each_file
-from tfrecord_lite.index.handles import (
-    AnyHandle,
-    FileStamp,
-    Handle,
-    RemoteFrames,
-    RemoteHandle,
-    local_handle,
-    open_handle,
-    read_frames,
-    read_remote_frames,
-)
+from tfrecord_lite.index import handles
 from tfrecord_lite.index.index import RecordIndex, beside, load_checked, save_index, scan
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
@@ -61,13 +31,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
 
-Indices: TypeAlias = "Sequence[int] | npt.NDArray[np.integer[Any]]"
-"""The numbers of records."""
+Indices = Sequence[int] | np.typing.NDArray[np.integer[Any]]
 
 _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""
-_REMOTE_BYTES_AT_ONCE = 16 * 1024 * 1024
-"""The same of a remote file: two of the largest requests."""
+_REMOTE_BYTES_AT_ONCE = 16 * 1024 * 1024  # two of the largest requests
 MAX_OPEN = 64
 """How many local files are kept open."""
 
@@ -84,11 +52,11 @@ class TFRecordFile:
         Paths, URLs (extra ``remote``) and patterns, as for :class:`TFRecordReader`. Records are
         numbered across files, in the order of the files.
     index : "auto", None, or a path or list of paths, optional
-        ``"auto"`` uses the index that ``tfrecord index`` or :meth:`save_index` wrote beside a
-        file (``FILE.idx``) if it fits, and otherwise reads the file once to make one. None
+        ``"auto"`` uses the index beside a file (``FILE.idx``, of ``tfrecord index`` or
+        :meth:`save_index`) if it fits, and otherwise reads the file once to make one. None
         always makes one. Paths, one per file, name indexes in DALI's form.
     progress : bool or callable, optional
-        Of making indexes. Show a progress bar, as for :func:`load`.
+        Show a progress bar while indexes are made, as for :func:`load`.
     **options
         How files are read, see :class:`ReadOptions`: `verify`, `max_record_bytes`, `storage_options`.
 
@@ -109,13 +77,13 @@ class TFRecordFile:
     Notes
     -----
     A remote file without an index beside it is read once, whole, to make one: save the index
-    with the file. Records are then read by range requests: the records of one call to :meth:`block` or
+    with the file. Records are then read by range requests: those of one call to :meth:`block` or
     ``__getitems__`` all at once, and neighbours together.
 
-    The index takes 16 bytes of memory per record. Threads may share this object, and so may
-    forked processes; it can be pickled, index included. If a file has changed since it was
-    indexed, opening it again raises ``STALE_INDEX``, and so does reading a record that is not
-    where the index says.
+    The index takes 16 bytes of memory per record. Threads and forked processes may share this
+    object; it can be pickled, index included. If a file has changed since it was
+    indexed, opening it again or reading a record that is not where the index says raises
+    ``STALE_INDEX``.
 
     Examples
     --------
@@ -129,7 +97,7 @@ class TFRecordFile:
 
     def __init__(
         self,
-        paths: Sources,
+        paths: names.Sources,
         *,
         index: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = "auto",
         progress: Progress = None,
@@ -139,12 +107,13 @@ class TFRecordFile:
         settings = read_settings(options)
         if settings.leaves_out:
             detail = "a file of which records are read by number skips no damage, "
-            raise argument_error(f"{detail}and drops no records")
-        sources = expand(paths, settings.storage_options)
-        for source in filter(is_file_object, sources):
+            raise errors.argument_error(f"{detail}and drops no records")
+        sources = names.expand(paths, settings.storage_options)
+        for source in filter(names.is_file_object, sources):
             detail = "random access needs a path, not a file object, whose position is shared"
-            raise FailedPreconditionError(Reason.UNSUPPORTED, source=name_of(source), detail=detail)
-        self._names = list(map(name_of, sources))
+            reason, name = errors.Reason.UNSUPPORTED, names.name_of(source)
+            raise errors.FailedPreconditionError(reason, source=name, detail=detail)
+        self._names = list(map(names.name_of, sources))
         self._verify = settings.verify
         self._storage_options = settings.storage_options
         if index is None or index == "auto":
@@ -155,7 +124,7 @@ class TFRecordFile:
             index_names = list(map(os.fsdecode, index_paths))
         if len(index_names) != len(self._names):
             n_indexes, n_files = plural(len(index_names), "index", "indexes"), len(self._names)
-            raise argument_error(f"{n_indexes} for {plural(n_files, 'file')}; give one each")
+            raise errors.argument_error(f"{n_indexes} for {plural(n_files, 'file')}; give one each")
         n_bytes = share_of(settings.read_ahead, min(len(self._names), MAX_OPENING))
         scanning = replace(settings, read_ahead=n_bytes)
         with metered(progress, title_of(self._names), "bytes") as meter:
@@ -178,11 +147,10 @@ class TFRecordFile:
                 self._remote[os.getpid(), number] = handle
 
     def _renew(self) -> None:
-        """Start without open files."""
         opened = partial(_opened_again, self._names, self._stamps)
         self._local = lru_cache(MAX_OPEN)(opened)  # these take descriptors
         # By process too: a client of a remote store does not survive a fork.
-        self._remote: dict[tuple[int, int], RemoteHandle] = {}
+        self._remote: dict[tuple[int, int], handles.RemoteHandle] = {}
 
     @property
     def sources(self) -> list[str]:
@@ -198,8 +166,8 @@ class TFRecordFile:
     def is_stale(self) -> bool:
         """Whether a file has changed since it was indexed."""
 
-        def stamp(name: str) -> FileStamp:
-            return FileStamp.of(_opened(name, self._storage_options))
+        def stamp(name: str) -> handles.FileStamp:
+            return handles.FileStamp.of(_opened(name, self._storage_options))
 
         return for_each_file(self._names, self._names, stamp) != self._stamps
 
@@ -225,7 +193,12 @@ class TFRecordFile:
         """
         if isinstance(key, slice):
             return self.block(np.arange(*key.indices(len(self)))).to_list()
-        number, place = self._locate_one(require_int("index", key))
+        position, n_records = errors.require_int("index", key), len(self)
+        if not -n_records <= position < n_records:
+            raise IndexError(_out_of_range(position, n_records))
+        position %= n_records
+        number = bisect_right(self._end_list, position)
+        place = position - (self._end_list[number - 1] if number else 0)
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
         handle = self._handle(number)
@@ -250,8 +223,7 @@ class TFRecordFile:
         Returns
         -------
         Block
-            Record i is ``file[indices[i]]``. Owns as much memory as the records take in
-            the file.
+            Record i is ``file[indices[i]]``. Owns its memory.
 
         Raises
         ------
@@ -260,8 +232,7 @@ class TFRecordFile:
         TypeError
             If the indices are not integers.
         DataLossError
-            ``DATA_CRC``, ``LENGTH_CRC`` or ``TRUNCATED``, about the first damaged one of
-            these records.
+            ``DATA_CRC``, ``LENGTH_CRC`` or ``TRUNCATED``, about the first damaged record.
         FailedPreconditionError
             ``STALE_INDEX`` if the file has changed; ``CLOSED`` after :meth:`close`.
 
@@ -269,9 +240,8 @@ class TFRecordFile:
         --------
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> with TFRecordFile("people.tfrecord") as people:
-        ...     block = people.block([2, 0])
-        >>> parse_example(block, {"age": int})
-        {'age': array([37, 36])}
+        ...     people.block([2, 0])
+        <Block of 2 records, 68 bytes>
         """
         origin, sizes = self._locate(indices)
         numbers, places, offsets = origin.T
@@ -284,13 +254,14 @@ class TFRecordFile:
         remote = []
         for number, rows in zip(files, chosen, strict=True):
             handle = self._handle(number)
-            if isinstance(handle, RemoteHandle):
+            if isinstance(handle, handles.RemoteHandle):
                 starts[rows] = at + np.cumsum(sizes[rows]) - sizes[rows]
-                remote.append(RemoteFrames(handle, offsets[rows], sizes[rows], starts[rows]))
+                extents = offsets[rows], sizes[rows], starts[rows]
+                remote.append(handles.RemoteFrames(handle, *extents))
             else:
-                starts[rows] = read_frames(handle, offsets[rows], sizes[rows], data, at)
+                starts[rows] = handles.read_frames(handle, offsets[rows], sizes[rows], data, at)
             at += int(sizes[rows].sum())
-        read_remote_frames(remote, data)
+        handles.read_remote_frames(remote, data)
         bad = first_bad_frame(data, starts, sizes, verify=self._verify)
         if bad is not None:
             number, size, offset = int(numbers[bad]), int(sizes[bad]), int(offsets[bad])
@@ -306,10 +277,8 @@ class TFRecordFile:
 
         Raises
         ------
-        IndexError
-            If there is no such record.
-        TypeError
-            If `index` is not an integer.
+        IndexError, TypeError
+            As ``[i]``.
 
         Examples
         --------
@@ -318,7 +287,7 @@ class TFRecordFile:
         ...     people.place(2)
         ('people-00001-of-00002.tfrecord', 1, 50)
         """
-        number, place, offset = self.places([require_int("index", index)])[0].tolist()
+        number, place, offset = self.places([errors.require_int("index", index)])[0].tolist()
         return self._names[number], place, offset
 
     def places(self, indices: Indices) -> Int64Array:
@@ -364,7 +333,7 @@ class TFRecordFile:
         """
         from tfrecord_lite.example.to_dicts import decode_examples  # noqa: PLC0415 - loads the engine
 
-        return decode_examples(self.block([require_int("index", index)]))[0]
+        return decode_examples(self.block([errors.require_int("index", index)]))[0]
 
     def parse(
         self, indices: Indices, schema: SchemaLike | ExampleParser[Any] | None = None
@@ -374,14 +343,13 @@ class TFRecordFile:
         Parameters
         ----------
         indices : sequence of int, or int array, shape (n,)
-            As for :meth:`block`.
         schema : Schema, dict of specifications, path or ExampleParser, optional
             The features to parse, as for :func:`read_batches`. The parser of the last call is kept.
 
         Returns
         -------
         dict of str to result
-            As :class:`ExampleParser` gives it; row i is record ``indices[i]``.
+            Row i is record ``indices[i]``.
 
         Raises
         ------
@@ -401,10 +369,10 @@ class TFRecordFile:
         return columns
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield all records, each as ``bytes`` of its own; reads a megabyte or more at a time."""
+        """Yield all records, a megabyte or more of them read at a time."""
         first = 0
         for name, index in zip(self._names, self._indexes, strict=True):
-            at_once = _REMOTE_BYTES_AT_ONCE if is_url(name) else _BYTES_AT_ONCE
+            at_once = _REMOTE_BYTES_AT_ONCE if names.is_url(name) else _BYTES_AT_ONCE
             edges = np.flatnonzero(np.diff(np.cumsum(index.sizes) // at_once)) + 1
             starts = [0, *edges.tolist()]
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True):
@@ -412,12 +380,7 @@ class TFRecordFile:
             first += len(index)
 
     def save_index(self) -> list[str]:
-        r"""Write the index of each file beside it, as ``FILE.idx``, in DALI's form.
-
-        Returns
-        -------
-        list of str
-            The paths of the indexes.
+        r"""Write the index of each file beside it, as ``FILE.idx`` in DALI's form; return the paths.
 
         Raises
         ------
@@ -432,26 +395,14 @@ class TFRecordFile:
         >>> with TFRecordFile("people.tfrecord") as people:
         ...     people.save_index()
         ['people.tfrecord.idx']
-        >>> with open("people.tfrecord.idx") as file:
-        ...     file.readlines()  # where each record begins, and its bytes with the frame
-        ['0 49\n', '49 50\n', '99 51\n']
         """
-        names = [companion(name, INDEX_SUFFIX) for name in self._names]
+        paths = [names.companion(name, names.INDEX_SUFFIX) for name in self._names]
 
         def save(item: tuple[RecordIndex, str]) -> None:
-            save_index(*item, self._storage_options if is_url(item[1]) else None)
+            save_index(*item, self._storage_options if names.is_url(item[1]) else None)
 
-        for_each_file(names, list(zip(self._indexes, names, strict=True)), save)
-        return names
-
-    def _locate_one(self, index: int) -> tuple[int, int]:
-        """Return the number of the file that a record is in, and its number there."""
-        n_records = len(self)
-        if not -n_records <= index < n_records:
-            raise IndexError(_out_of_range(index, n_records))
-        index %= n_records
-        number = bisect_right(self._end_list, index)
-        return number, index - (self._end_list[number - 1] if number else 0)
+        for_each_file(paths, list(zip(self._indexes, paths, strict=True)), save)
+        return paths
 
     def _locate(self, indices: Indices) -> tuple[Int64Array, Int64Array]:
         """Return the places of records, as :meth:`places`, and their sizes in the files."""
@@ -477,15 +428,14 @@ class TFRecordFile:
             sizes[rows] = index.sizes[places[rows, 1]]
         return places, sizes
 
-    def _handle(self, number: int) -> AnyHandle:
+    def _handle(self, number: int) -> handles.AnyHandle:
         if self._is_closed:
-            detail = "the file is closed"
-            raise FailedPreconditionError(Reason.CLOSED, source=self._names[number], detail=detail)
-        if not is_url(self._names[number]):
+            raise _closed_error(self._names[number])
+        if not names.is_url(self._names[number]):
             return self._local(number)
         key = os.getpid(), number
         if key not in self._remote:
-            handle = RemoteHandle(self._names[number], self._storage_options)
+            handle = handles.RemoteHandle(self._names[number], self._storage_options)
             self._stamps[number].check(handle)
             self._remote[key] = handle
         return self._remote[key]
@@ -496,13 +446,7 @@ class TFRecordFile:
         Examples
         --------
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> people = TFRecordFile("people.tfrecord")
-        >>> last = people[-1]
-        >>> people.close()
-        >>> people[0]
-        Traceback (most recent call last):
-            ...
-        tfrecord_lite.errors.FailedPreconditionError: people.tfrecord: the file is closed
+        >>> TFRecordFile("people.tfrecord").close()
         """
         self._is_closed = True
         self._local.cache_clear()
@@ -518,8 +462,7 @@ class TFRecordFile:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy in another process needs; nothing that is open."""
-        state = self.__dict__.items()
-        return {key: value for key, value in state if key not in ("_local", "_remote")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_local", "_remote")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Open the files again when they are needed."""
@@ -533,40 +476,40 @@ class TFRecordFile:
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 
-def _opened(name: str, storage_options: StorageOptions) -> AnyHandle:
-    return open_handle(name, storage_options) if is_url(name) else local_handle(name)
+def _opened(name: str, storage_options: names.StorageOptions) -> handles.AnyHandle:
+    if names.is_url(name):
+        return handles.open_handle(name, storage_options)
+    return handles.local_handle(name)
 
 
-def _opened_again(names: list[str], stamps: list[FileStamp], number: int) -> Handle:
-    """Open a local file, which must look like its stamp."""
-    handle = local_handle(names[number])
+def _opened_again(names: list[str], stamps: list[handles.FileStamp], number: int) -> handles.Handle:
+    handle = handles.local_handle(names[number])
     stamps[number].check(handle)
     return handle
 
 
 def _open_once(
     place: tuple[str, str | None], settings: ReadSettings, meter: Meter
-) -> tuple[RemoteHandle | None, FileStamp, RecordIndex]:
-    """Open a file for a moment, to take its stamp, and to load its index or make it.
+) -> tuple[handles.RemoteHandle | None, handles.FileStamp, RecordIndex]:
+    """Take the stamp of a file, load its index (one that was named must fit) or make it.
 
-    The handle of a local file is closed again, as it takes a descriptor. The index that was named must fit; "auto" takes the one beside the file if that does. The bytes
-    of the file are added to the meter.
+    The handle of a local file is closed again, as it takes a descriptor. The bytes of the file are
+    added to the meter.
     """
     name, index_name = place
-    storage_options = settings.storage_options if is_url(name) else None
+    storage_options = settings.storage_options if names.is_url(name) else None
     handle = _opened(name, storage_options)
-    stamp = FileStamp.of(handle)
-    kept = handle if isinstance(handle, RemoteHandle) else None
+    stamp = handles.FileStamp.of(handle)
+    kept = handle if isinstance(handle, handles.RemoteHandle) else None
     if index_name is not None and index_name != "auto":
-        options = settings.storage_options if is_url(index_name) else None
+        options = settings.storage_options if names.is_url(index_name) else None
         index = load_checked(index_name, stamp, name, options)
+    elif index_name and (loaded := beside(name, stamp, storage_options)) is not None:
+        index = loaded
     else:
-        index_path = None if index_name is None else beside(name, stamp, storage_options)
-        if index_path is None:
-            settings = replace(settings, verify=False, storage_options=storage_options)
-            with closing(RecordStream(name, settings)) as stream:
-                return kept, stamp, scan(stream, meter)
-        index = index_path
+        settings = replace(settings, verify=False, storage_options=storage_options)
+        with closing(RecordStream(name, settings)) as stream:
+            return kept, stamp, scan(stream, meter)
     meter.advance(stamp.file_bytes)
     return kept, stamp, index
 
@@ -575,15 +518,17 @@ def _out_of_range(index: int, n_records: int) -> str:
     return f"there is no record {index}; there are {n_records} (0 to {n_records - 1})"
 
 
-class RandomReader:
-    """Read records at known offsets; made by :func:`tf_record_random_reader`.
+def _closed_error(source: str) -> errors.FailedPreconditionError:
+    detail = "the file is closed"
+    return errors.FailedPreconditionError(errors.Reason.CLOSED, source=source, detail=detail)
 
-    It can be pickled and copied; the copy opens the file again.
-    """
+
+class RandomReader:
+    """Read records at known offsets; made by :func:`tf_record_random_reader`. Can be pickled."""
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
-        self._name = name_of(path)
-        self._handle: AnyHandle | None = open_handle(self._name)
+        self._name = names.name_of(path)
+        self._handle: handles.AnyHandle | None = handles.open_handle(self._name)
 
     def read(self, offset: int) -> tuple[bytes, int]:
         """Return the record that starts at an offset, and the offset after it.
@@ -604,8 +549,7 @@ class RandomReader:
             ``CLOSED`` after :meth:`close`.
         """
         if self._handle is None:
-            detail = "the file is closed"
-            raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
+            raise _closed_error(self._name)
         header = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
         if not header:
             raise IndexError(f"Out of range at reading offset {offset}")
@@ -615,7 +559,9 @@ class RandomReader:
             frame, size = header, HEADER_BYTES
         elif n_bytes > MAX_RECORD_BYTES:
             detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
-            raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, detail=detail)
+            raise errors.DataLossError(
+                errors.Reason.RECORD_TOO_LARGE, offset, self._name, detail=detail
+            )
         else:  # no memory is made for more than the file has
             frame = self._handle.read(min(size, self._handle.size() - offset), offset)
         data = data_of_frame(frame, size)
@@ -653,10 +599,6 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
         At once.
-
-    See Also
-    --------
-    TFRecordFile : Read records by number.
 
     Examples
     --------

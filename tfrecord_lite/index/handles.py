@@ -1,16 +1,9 @@
 """Files read at any offset, by any thread and in forked children.
 
-::
-
-    local     ╭ one call per run of frames that are adjacent in the file
-              ╰ [a][b][c]           [d]
-    remote    frames        [a][b]      [c]               [d]
-              requests      [------------]                [-]       neighbours are fetched together
-
-``pread`` takes the offset as an argument, so readers share no position in a local file. A handle
-closes its file when the last reference to it is dropped. For a remote file every request takes tens
-of milliseconds however little it asks for, so frames with a small gap between them are fetched by
-one request, and all requests of a call are made at once, also those to several files.
+``pread`` takes the offset as an argument, so readers share no position in a local file; frames that are
+adjacent are read with one call. Every request to a remote file takes tens of milliseconds however little
+it asks for, so frames with a small gap between them are fetched by one request, and all requests of a
+call are made at once, also those to several files.
 """
 
 from __future__ import annotations
@@ -29,19 +22,8 @@ from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, scatter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files import remote
-from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import StorageOptions, is_url, opening_error
-from tfrecord_lite.files.remote import (
-    FileState,
-    again,
-    as_os_errors,
-    forget,
-    is_passing,
-    os_error,
-    remote_place,
-    short_error,
-)
+from tfrecord_lite.files.names import StorageOptions, is_saved, is_url, opening_error
 
 AnyError = TypeVar("AnyError", OSError, TFRecordError)
 
@@ -51,8 +33,6 @@ MAX_GAP_BYTES = 64 * 1024
 """Frames with at most this many bytes between them are fetched together."""
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
 """A request for several frames asks for about this much."""
-
-
 _COPY_BYTES = 1024 * 1024
 
 
@@ -70,7 +50,7 @@ class Handle:
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
 
     def size(self) -> int:
-        """Return the size in bytes as it is now."""
+        """Return the current size in bytes."""
         return os.fstat(self._fd).st_size
 
     def version(self) -> int:
@@ -107,14 +87,12 @@ class RemoteHandle:
 
     def __init__(self, url: str, storage_options: StorageOptions) -> None:
         self.name = url
-        self.filesystem: Any
-        self.path: str
-        with as_os_errors(url, ValueError, ImportError):
-            self.filesystem, self.path = remote_place(url, storage_options)
-            info: dict[str, Any] = again(lambda: self.filesystem.info(self.path))
+        with remote.as_os_errors(url, ValueError, ImportError):
+            self.filesystem, self.path = remote.remote_place(url, storage_options)
+            info: dict[str, Any] = remote.again(lambda: self.filesystem.info(self.path))
         if info.get("type") == "directory":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
-        state = FileState.of(info)
+        state = remote.FileState.of(info)
         if state.size is None:
             raise _no_ranges_error(url)
         self._size: int = state.size
@@ -131,8 +109,8 @@ class RemoteHandle:
     def explained(self, error: AnyError) -> AnyError:
         """Return an error about what was read; it says so if the file is another by now."""
         try:
-            forget(self.filesystem, self.path)
-            has_changed = FileState.of(self.filesystem.info(self.path)) != self._state
+            remote.forget(self.filesystem, self.path)
+            has_changed = remote.FileState.of(self.filesystem.info(self.path)) != self._state
         except Exception:  # noqa: BLE001 - the first error is the one to raise
             has_changed = False
         if not has_changed:
@@ -152,7 +130,7 @@ AnyHandle: TypeAlias = "Handle | RemoteHandle"
 
 
 class SavedHandle(Handle):
-    """The Examples of a saved data set, kept in a file without a name so that they are read at any offset."""
+    """The Examples of a saved data set, kept in a file without a name."""
 
     def __init__(self, name: str) -> None:
         from tempfile import TemporaryFile  # noqa: PLC0415 - for it alone
@@ -183,9 +161,7 @@ def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
     if is_saved(name):
         detail = "the records of a saved data set are made while they are read, in order"
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
-    if is_url(name):
-        return RemoteHandle(name, storage_options)
-    return local_handle(name)
+    return RemoteHandle(name, storage_options) if is_url(name) else local_handle(name)
 
 
 class FileStamp(NamedTuple):
@@ -194,13 +170,13 @@ class FileStamp(NamedTuple):
     file_bytes: int
     version: int | str | None
     """For a local file, the time of the last change, nanoseconds since 1970; for a remote one what
-    its server says, an entity tag for instance; None if it says nothing."""
+    its server says, an entity tag for instance."""
     header: bytes
     """The first record's header, 12 bytes; fewer if the file is shorter."""
 
     @classmethod
     def of(cls, handle: AnyHandle) -> FileStamp:
-        """Take the stamp of a file as it is now; of a remote one, as it was when it was opened."""
+        """Take the stamp of a file as it is now; a remote one, as it was when it was opened."""
         return cls(handle.size(), handle.version(), handle.read(HEADER_BYTES, 0))
 
     def check(self, handle: AnyHandle) -> None:
@@ -224,7 +200,6 @@ def read_frames(
     stops = np.cumsum(lengths)
     places = np.empty_like(offsets)
     places[order] = at + stops - lengths
-    # A run of frames that are adjacent in the file is read with one call.
     is_run_start = np.empty(starts.size, np.bool_)
     is_run_start[:1] = True
     np.not_equal(starts[1:], starts[:-1] + lengths[:-1], out=is_run_start[1:])
@@ -241,30 +216,23 @@ def read_frames(
 
 
 class RemoteFrames(NamedTuple):
-    """Frames of one file that are wanted, in any order; the arrays have the shape (n,)."""
+    """Frames of one file, and where they go, in any order; the arrays have the shape (n,)."""
 
     handle: RemoteHandle
     offsets: Int64Array
-    """In the file."""
     sizes: Int64Array
     places: Int64Array
-    """Where each frame goes."""
 
 
 def read_remote_frames(parts: Sequence[RemoteFrames], out: Uint8Array) -> None:
     """Read frames of several files to their places in `out`; bytes after a file's end are zero."""
-    plans = [_requests(part) for part in parts]
-    pairs = zip(parts, plans, strict=True)
-    spans = [(part.handle, start, stop) for part, plan in pairs for _, start, stop in plan]
-    requests = [(handle, start, min(stop, handle.size())) for handle, start, stop in spans]
-    answers = iter(_fetch(requests))
-    for part, plan in zip(parts, plans, strict=True):
-        for frames, start, stop in plan:
-            data = np.zeros(stop - start, np.uint8)
-            answer = np.frombuffer(next(answers), np.uint8)
-            data[: answer.size] = answer
-            frame_bytes = ByteRanges(data, part.offsets[frames] - start, part.sizes[frames])
-            scatter(out, part.places[frames], frame_bytes)
+    plan = [(part, *request) for part in parts for request in _requests(part)]
+    ranges = [(part.handle, start, min(stop, part.handle.size())) for part, _, start, stop in plan]
+    for (part, frames, start, stop), answer in zip(plan, _fetch(ranges), strict=True):
+        data = np.zeros(stop - start, np.uint8)
+        data[: len(answer)] = np.frombuffer(answer, np.uint8)
+        frame_bytes = ByteRanges(data, part.offsets[frames] - start, part.sizes[frames])
+        scatter(out, part.places[frames], frame_bytes)
 
 
 def _requests(part: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
@@ -281,7 +249,6 @@ def _requests(part: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
 
 
 def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
-    """Fetch ranges of bytes, all at once; empty ranges are not requested."""
     answers = [b""] * len(requests)
     by_filesystem: dict[int, list[int]] = {}
     for i, (handle, start, stop) in enumerate(requests):
@@ -292,7 +259,7 @@ def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
         starts = [requests[i][1] for i in chosen]
         stops = [requests[i][2] for i in chosen]
         first = requests[chosen[0]][0]
-        with as_os_errors(first.name):
+        with remote.as_os_errors(first.name):
             contents = _cat_ranges(first.filesystem, paths, starts, stops)
         for i, answer in zip(chosen, contents, strict=True):
             answers[i] = _checked(answer, *requests[i])
@@ -302,30 +269,30 @@ def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
 def _cat_ranges(
     filesystem: Any, paths: list[str], starts: list[int], stops: list[int]
 ) -> list[bytes | Exception]:
-    """Fetch ranges of bytes, or why not; what fails for a passing reason is asked for again."""
+    """Fetch ranges of bytes, or errors; what fails for a passing reason is requested again."""
     answers: list[bytes | Exception]
     answers = filesystem.cat_ranges(paths, starts, stops, on_error="return")
     for pause in remote.PAUSES:
-        failed = [i for i, a in enumerate(answers) if isinstance(a, Exception) and is_passing(a)]
+        failed = [
+            i for i, a in enumerate(answers) if isinstance(a, Exception) and remote.is_passing(a)
+        ]
         if not failed:
             break
         time.sleep(pause)
         ranges = ([column[i] for i in failed] for column in (paths, starts, stops))
-        for i, answer in zip(
-            failed, filesystem.cat_ranges(*ranges, on_error="return"), strict=True
-        ):
+        retried = filesystem.cat_ranges(*ranges, on_error="return")
+        for i, answer in zip(failed, retried, strict=True):
             answers[i] = answer
     return answers
 
 
 def _checked(answer: bytes | Exception, handle: RemoteHandle, start: int, stop: int) -> bytes:
-    """Return the answer to a request, if it is what was asked for."""
     if isinstance(answer, Exception):
-        raise handle.explained(os_error(answer, handle.name, start)) from answer
+        raise handle.explained(remote.os_error(answer, handle.name, start)) from answer
     if len(answer) > stop - start:
         raise _no_ranges_error(handle.name)
     if len(answer) < stop - start:
-        raise handle.explained(short_error(handle.name, start + len(answer), stop))
+        raise handle.explained(remote.short_error(handle.name, start + len(answer), stop))
     return answer
 
 

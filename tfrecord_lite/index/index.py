@@ -1,16 +1,9 @@
 """RecordIndex: where each record of one file is, from a scan or from an index file.
 
-The scan hops from header to header as every reader does, and checks the lengths' CRCs; it
-does not look at the data. Index files have DALI's text form (``tfrecord2idx``)::
-
-    0 309
-    309 311
-    620 304
-
-One line per record: its offset in the data file and its size with header and footer, in bytes.
-The form does not say what the data file looked like, so a loaded index is checked against it:
-the index must not be older, its records must follow each other to the file's end, and it must
-have the first record's length. The ages of remote files are not compared.
+Index files have DALI's text form (``tfrecord2idx``): one line per record, its offset in the data
+file and its size with header and footer, in bytes. The form does not say what the data file looked
+like, so a loaded index is checked against it: it must not be older (remote files are not compared),
+its records must follow each other to the file's end, and it must have the first record's length.
 """
 
 from __future__ import annotations
@@ -19,29 +12,20 @@ import array
 import os
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite import errors
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import OVERHEAD_BYTES
-from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordError,
-    argument_error,
-)
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, companion, is_url
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.index.handles import FileStamp
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.framing import is_header
+from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.index.handles import FileStamp
-    from tfrecord_lite.records.stream import RecordStream
 
 _LINES_AT_ONCE = 65_536
 
@@ -79,7 +63,7 @@ class RecordIndex:
         # So that their sum cannot wrap around.
         if not fits or max(self.offsets.max(initial=0), self.sizes.max(initial=0)) >= 2**62:
             detail = "expected two vectors of one length: "
-            raise argument_error(f"{detail}offsets from 0, sizes from {OVERHEAD_BYTES}")
+            raise errors.argument_error(f"{detail}offsets from 0, sizes from {OVERHEAD_BYTES}")
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -97,16 +81,15 @@ class RecordIndex:
 
 
 def scan(stream: RecordStream, meter: Meter = SILENT) -> RecordIndex:
-    """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one.
-
-    The bytes read are added to a meter.
-    """
+    """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one."""
     if stream.compression:
         stream.next_block(1)  # raises if there is more to say of the file
         detail = f"random access needs an uncompressed file, this one is {stream.compression}; "
         detail += "read it in order (TFRecordReader, TFRecordDataset), or write its records to an "
         detail += "uncompressed file (TFRecordWriter)"
-        raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
+        raise errors.FailedPreconditionError(
+            errors.Reason.UNSUPPORTED, source=stream.name, detail=detail
+        )
     # These grow in place, so the scan takes no more than 16 bytes of memory per record.
     offsets, sizes = array.array("q"), array.array("q")
     while (block := stream.next_block()) is not None:
@@ -138,11 +121,12 @@ def load_index(name: str, storage_options: StorageOptions = None) -> RecordIndex
     with closing(open_seekable(name, storage_options)) as file:
         text = file.read().strip()
     is_text = not text.translate(None, b"0123456789 \t\r\n")
+    is_text = not text.translate(None, b"0123456789 \t\r\n")
     numbers = np.fromstring(text, np.int64, sep=" ") if is_text else np.empty(1, np.int64)
     n_lines = text.count(b"\n") + bool(text)
     if numbers.size != 2 * n_lines or numbers.max(initial=0) == np.iinfo(np.int64).max:
         detail = "not an index; expected lines of two numbers: 'offset size'"
-        raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
+        raise errors.InvalidArgumentError(errors.Reason.MALFORMED, source=name, detail=detail)
     return RecordIndex(numbers[::2].copy(), numbers[1::2].copy())
 
 
@@ -155,18 +139,14 @@ def beside(
         return None
     try:
         return load_checked(place, stamp, name, storage_options)
-    except (OSError, TFRecordError):
+    except (OSError, errors.TFRecordError):
         return None
 
 
 def load_checked(
     name: str, stamp: FileStamp, source: str, storage_options: StorageOptions = None
 ) -> RecordIndex:
-    """Read the index file `name` of the data file `source`, which looks like `stamp` now.
-
-    Raises ``STALE_INDEX`` if it does not fit or, of local files, is older; otherwise as
-    :func:`load_index`.
-    """
+    """Read the index file `name` of the data file `source`; ``STALE_INDEX`` if it does not fit `stamp`."""
     index = load_index(name, storage_options)
     starts = np.cumsum(index.sizes) - index.sizes
     fits = index.end == stamp.file_bytes and (index.offsets == starts).all()
@@ -176,5 +156,7 @@ def load_checked(
     is_local = isinstance(stamp.version, int) and not is_url(name)
     if not fits or (is_local and os.stat(name).st_mtime_ns < stamp.version):  # type: ignore[operator]  # noqa: PTH116
         detail = f"index {name} is not of the file as it is now; write a new index"
-        raise FailedPreconditionError(Reason.STALE_INDEX, source=source, detail=detail)
+        raise errors.FailedPreconditionError(
+            errors.Reason.STALE_INDEX, source=source, detail=detail
+        )
     return index

@@ -1,14 +1,5 @@
 """Parts of files, cut at borders of records: what a task, a worker or a rank reads.
 
-::
-
-    paths ──file_parts──> FilePart, FilePart, ...   to other processes and machines
-                              │
-    PartReader(part, options) ┴──> blocks, and a report of what was skipped
-    reports of parts ──join_reports──> one report per file
-
-    paths ──file_marks──> FileMarks, ... ──deal──> the parts of one of n ranks or workers
-
 Where a record begins is known from the index beside a file, from a hop from length to length, or from an earlier
 reading. It is never searched for: the data of a record may hold whole frames with right CRCs. A file in which no
 border is known (compressed, remote without an index, damaged) is one part.
@@ -22,20 +13,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tfrecord_lite import errors
 from tfrecord_lite.arrays import BoolArray, Int64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
-from tfrecord_lite.errors import (
-    DamageReport,
-    FailedPreconditionError,
-    FileReport,
-    Reason,
-    argument_error,
-    require_int,
-)
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Sources, expand, is_url, local_size, name_of
 from tfrecord_lite.files.remote import for_each_file
@@ -46,12 +31,7 @@ from tfrecord_lite.records.framing import is_header, read_headers
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import plural
 
-if TYPE_CHECKING:
-    from tfrecord_lite.index.index import RecordIndex
-
-
 PART_BYTES = 128 * 1024 * 1024
-"""About the size of a part for a task, unless another one is asked for."""
 RUN_BYTES = 1024 * 1024
 """About the largest size of the runs that readers of large files take in turns."""
 _MARK_BYTES = 64 * 1024
@@ -68,7 +48,6 @@ class FilePart(NamedTuple):
     """Records of one file that follow each other; by default all of them."""
 
     source: str
-    """Path or URL."""
     start: int = 0
     """Bytes from the start of the file to the first record's header."""
     stop: int | None = None
@@ -78,7 +57,7 @@ class FilePart(NamedTuple):
     n_records: int | None = None
     """Number of records, damaged ones included; None if it is not known without reading."""
     nbytes: int = 0
-    """Bytes of the file in the part; 0 if that is not known."""
+    """Bytes of the file in the part; 0 if unknown."""
 
     @property
     def is_whole(self) -> bool:
@@ -88,7 +67,7 @@ class FilePart(NamedTuple):
     def after(self, n: int, options: ReadSettings) -> tuple[FilePart, int]:
         """Return what follows the first `n` records, and how many of them it still begins with.
 
-        Their lengths alone are read, if the file is local and uncompressed.
+        Only their lengths are read, if the file is local and uncompressed.
         """
         if options.codec_name or local_size(self.source) is None:
             return self, n
@@ -121,11 +100,6 @@ def file_parts(
     num_parts : int, optional
         Cut finer, until there are about as many parts.
 
-    Returns
-    -------
-    list of FilePart
-        In the order of the files and their records.
-
     Raises
     ------
     FileNotFoundError, PermissionError, IsADirectoryError
@@ -137,20 +111,19 @@ def file_parts(
     -----
     Damage is left to those who read: a file is cut up to it, and the rest is one part.
     """
-    if max_bytes is not None:
-        require_int("max_bytes", max_bytes, 1)
-    if num_parts is not None:
-        require_int("num_parts", num_parts, 1)
+    for name, number in (("max_bytes", max_bytes), ("num_parts", num_parts)):
+        if number is not None:
+            errors.require_int(name, number, 1)
     sources = expand(paths, options.storage_options)
     for source in sources:
         if not isinstance(source, (str, bytes, os.PathLike)):
-            raise argument_error("file objects cannot be read in several tasks; give paths")
+            raise errors.argument_error("file objects cannot be read in several tasks; give paths")
     names = list(map(name_of, sources))
 
     def opened(name: str) -> tuple[str, int, RemoteHandle | None]:
         try:
             handle = open_handle(name, options.storage_options)
-        except FailedPreconditionError:  # a pipe, or a server without range requests
+        except errors.FailedPreconditionError:  # a pipe, or a server without range requests
             return name, 0, None
         # Of local files no handle stays open, since there may be thousands.
         return name, handle.size(), handle if isinstance(handle, RemoteHandle) else None
@@ -248,28 +221,25 @@ def _hop(
 def _cut(
     name: str, borders: Int64Array, file_bytes: int, max_bytes: int, *, is_whole: bool
 ) -> list[FilePart]:
-    """Return parts of about the same size, up to one; the last goes to the end of the file."""
     end = int(borders[-1])
     n_parts = max(-(-end // max_bytes), 1)
     targets = np.arange(1, n_parts, dtype=np.float64) * (end / n_parts)
-    edges = np.unique(np.searchsorted(borders, targets))
-    edges = np.unique(np.append(edges, (0, borders.size - 1)))
+    edges = np.unique(np.append(np.searchsorted(borders, targets), (0, borders.size - 1)))
     if not is_whole and edges.size > 1:  # what follows the last border is damaged
         edges = edges[:-1]
-    parts = []
-    for i, edge in enumerate(edges.tolist()):
-        start = int(borders[edge])
-        if i + 1 < edges.size:
-            after = int(edges[i + 1])
-            stop = int(borders[after])
-            parts.append(FilePart(name, start, stop, edge, after - edge, stop - start))
-        elif not is_whole:
-            parts.append(FilePart(name, start, None, edge, None, file_bytes - start))
+    places = list(zip(edges.tolist(), borders[edges].tolist(), strict=True))
+    parts = [
+        FilePart(name, start, stop, first, after - first, stop - start)
+        for (first, start), (after, stop) in pairwise(places)
+    ]
+    if not is_whole:
+        first, start = places[-1]
+        parts.append(FilePart(name, start, None, first, None, file_bytes - start))
     return parts
 
 
 class FileMarks(NamedTuple):
-    """Where a file can be cut: the first record of each 64 KiB, however that was found out."""
+    """Where a file can be cut: the first record of each 64 KiB."""
 
     source: str
     offsets: Int64Array
@@ -289,14 +259,13 @@ class FileMarks(NamedTuple):
         return FilePart(self.source, start, end, first, stop - first, end - start)
 
     def _offset(self, number: int) -> int:
-        """Return where a record begins."""
         i = int(self.numbers.searchsorted(number, side="right")) - 1
         offset, n_hops = int(self.offsets[i]), number - int(self.numbers[i])
         if not n_hops:
             return offset
         borders = _hop(open_handle(self.source), offset, int(self.offsets[i + 1]), most=n_hops)
         if borders.size <= n_hops:
-            raise _changed_error(FilePart(self.source), f"it had {number} records or more")
+            raise _changed_error(self.source, f"it had {number} records or more")
         return int(borders[n_hops])
 
     @property
@@ -308,12 +277,11 @@ class FileMarks(NamedTuple):
 
 
 def marks_in(offsets: Int64Array, before: int = -1) -> Int64Array:
-    """Return which records are the first of their 64 KiB, by where they begin, and where the one before did."""
+    """Return which records are the first of their 64 KiB, by where they and the one `before` begin."""
     return np.flatnonzero(np.diff(offsets // _MARK_BYTES, prepend=before // _MARK_BYTES))
 
 
-def _index_beside(name: str, stamp: FileStamp, options: ReadSettings) -> RecordIndex | None:
-    """Return the index beside a file; None if there is none."""
+def _index_beside(name: str, stamp: FileStamp, options: ReadSettings) -> Any:
     from tfrecord_lite.index.index import beside  # noqa: PLC0415 - not for whole files
 
     return beside(name, stamp, options.storage_options)
@@ -322,12 +290,12 @@ def _index_beside(name: str, stamp: FileStamp, options: ReadSettings) -> RecordI
 def file_marks(name: str, options: ReadSettings, *, is_first: bool) -> FileMarks | None:
     """Return where a file can be cut; None if that is not known.
 
-    For the `is_first` reading of a file its index must be there, or its records so large that to hop over them
-    costs little. For others the lengths of all records are read.
+    For the `is_first` reading of a file its index must be there, or its records must be large. For others
+    the lengths of all records are read.
     """
     try:
         handle = open_handle(name, options.storage_options)
-    except FailedPreconditionError:  # a pipe, or a server without range requests
+    except errors.FailedPreconditionError:  # a pipe, or a server without range requests
         return None
     stamp = FileStamp.of(handle)
     if options.codec_name or (stamp.file_bytes and not is_header(stamp.header)):
@@ -345,7 +313,6 @@ def file_marks(name: str, options: ReadSettings, *, is_first: bool) -> FileMarks
 
 
 def _has_large_records(handle: AnyHandle) -> bool:
-    """Whether the first records of a file are so large that hopping over all reads little of it."""
     borders = _hop(handle, most=_FIRST_RECORDS)
     return bool(borders[-1] >= _LARGE_BYTES * (borders.size - 1))
 
@@ -399,8 +366,6 @@ def deal(
 class PartReader:
     """Read the records of one part.
 
-    Parameters
-    ----------
     part : FilePart
     options : ReadSettings, optional
     log : DamageLog, optional
@@ -433,13 +398,14 @@ class PartReader:
         self._skipping: SkippingStream | None = None
 
     @property
-    def report(self) -> DamageReport | None:
+    def report(self) -> errors.DamageReport | None:
         """What was read and skipped so far; None if damage is raised."""
         if self._log is None:
             return None
         report = self._log.report()
         # Without a file it is not opened yet.
-        return report if report.files else DamageReport((FileReport(self._part.source, 0, 0),))
+        empty = errors.FileReport(self._part.source, 0, 0)
+        return report if report.files else errors.DamageReport((empty,))
 
     @property
     def remote_bytes(self) -> int:
@@ -448,8 +414,6 @@ class PartReader:
 
     def next_block(self, num_records: int | None = None) -> Block | None:
         """Return the next records, `num_records` or what one read brings; None at the end.
-
-        The first call opens the file.
 
         Raises
         ------
@@ -460,9 +424,8 @@ class PartReader:
         """
         part = self._part
         if self._stream is None:
-            self._stream = RecordStream(
-                part.source, self._options, block_records=self._block_records, ahead=self._ahead
-            )
+            own: Any = {"block_records": self._block_records, "ahead": self._ahead}
+            self._stream = RecordStream(part.source, self._options, **own)
             if not part.is_whole:
                 self._stream.begin_at(part.start, part.first)
                 self._stream.end_at(part.stop)
@@ -475,10 +438,10 @@ class PartReader:
         n_read = stream.n_records - part.first
         if part.stop is not None and stream.offset != part.stop:
             what = f"the part ends at byte {part.stop}, but the file at byte {stream.offset}"
-            raise _changed_error(part, what)
+            raise _changed_error(part.source, what)
         if self._log is None and part.n_records is not None and part.n_records != n_read:
             had = plural(part.n_records, "record")
-            raise _changed_error(part, f"the part had {had}, but {n_read} are there")
+            raise _changed_error(part.source, f"the part had {had}, but {n_read} are there")
         return None
 
     def blocks(self, num_records: int | None = None) -> Iterator[Block]:
@@ -493,26 +456,21 @@ class PartReader:
             self._stream.close()
 
 
-def _changed_error(part: FilePart, what: str) -> FailedPreconditionError:
-    """Return the error about a file that was cut, and is another now."""
+def _changed_error(source: str, what: str) -> errors.FailedPreconditionError:
     detail = f"the file has changed since it was divided among tasks ({what}); start again"
-    return FailedPreconditionError(Reason.STALE_INDEX, source=part.source, detail=detail)
+    return errors.FailedPreconditionError(errors.Reason.STALE_INDEX, source=source, detail=detail)
 
 
-def join_reports(reports: Iterable[DamageReport]) -> DamageReport:
-    """Join the reports of parts, in any order: what was read and skipped of each file.
-
-    Each part must be there once.
-    """
-    by_file: dict[str, list[FileReport]] = {}
+def join_reports(reports: Iterable[errors.DamageReport]) -> errors.DamageReport:
+    """Join the reports of parts, each once, in any order: what was read and skipped of each file."""
+    by_file: dict[str, list[errors.FileReport]] = {}
     for report in reports:
         for file in report.files:
             by_file.setdefault(file.source, []).append(file)
-    return DamageReport(tuple(_joined(by_file[name]) for name in sorted(by_file)))
+    return errors.DamageReport(tuple(_joined(by_file[name]) for name in sorted(by_file)))
 
 
-def _joined(files: list[FileReport]) -> FileReport:
-    """Join the reports of parts of one file."""
+def _joined(files: list[errors.FileReport]) -> errors.FileReport:
     n_records = sum(file.records for file in files)
     spans = sorted((span for file in files for span in file.spans), key=lambda span: span.offset)
     damage = DamagedSpans()
@@ -524,4 +482,4 @@ def _joined(files: list[FileReport]) -> FileReport:
     kept = tuple(replace(s, records_after=n_records - s.records_before) for s in damage.kept)
     lost = sum(file.num_damaged for file in files), sum(file.lost_bytes for file in files)
     failure = next((file.failure for file in files if file.failure), None)
-    return FileReport(files[0].source, n_records, record_bytes, kept, *lost, failure=failure)
+    return errors.FileReport(files[0].source, n_records, record_bytes, kept, *lost, failure=failure)

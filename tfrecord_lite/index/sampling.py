@@ -1,20 +1,9 @@
 """A look at any number of files of any size, in seconds and bounded memory.
 
-::
-
-                         ┌ all of it fits       every record
-    files ──> a share ───┤ uncompressed         the records that follow places all over it
-    of the budget each   │
-                         └ otherwise            the first records: compressed, or a pipe
-
-The budget is a number of bytes of records. Each file gets a share in proportion to its size. Of
-many files some are opened, spread over all. Damage is skipped and reported.
-
-A place is a random offset in each of some parts of equal length. The first record after it is found by
-its two CRCs (:func:`~tfrecord_lite.records.resync.find_headers`), and those that follow are read with it.
-
-A :class:`Sample` says how its records were chosen. They represent all of the file, except the first
-records of a compressed file or of a pipe: these may be unlike the rest.
+The budget is a number of bytes of records; each file gets a share in proportion to its size. A file that fits is
+read whole. Otherwise records are taken at places all over an uncompressed file, and the first ones of a compressed
+file or a pipe, which may be unlike the rest. A place is a random offset in each of some parts of equal length; the
+first record after it is found by its two CRCs. Damage is skipped and reported.
 """
 
 from __future__ import annotations
@@ -27,26 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfrecord_lite import errors
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
-from tfrecord_lite.errors import (
-    DamageReport,
-    DataLossError,
-    FailedPreconditionError,
-    FileReport,
-    Reason,
-    require_int,
-)
+from tfrecord_lite.files import names
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import (
-    Source,
-    Sources,
-    expand,
-    is_file_object,
-    is_url,
-    local_size,
-    name_of,
-)
 from tfrecord_lite.index.handles import AnyHandle, RemoteHandle, open_handle
 from tfrecord_lite.index.parts import join_reports
 from tfrecord_lite.options import ReadSettings
@@ -66,7 +40,7 @@ _HEAD_BYTES = 64 * 1024
 _MAX_PLACES, _MAX_REMOTE, _REMOTE_BYTES = 64, 16, 512 * 1024
 """How many places a file has at most; of remote files, with fewer bytes each."""
 _MAX_READ = 4
-"""How many times the budget is read at places."""
+"""How many times the budget may be read at places."""
 _MAX_DAMAGE = 2000
 """A file is left after so many damaged places."""
 _FEW = 8
@@ -87,8 +61,7 @@ class Sample:
     """Whether these are all records."""
     method: str
     """How the records were chosen, such as "records at 64 places"."""
-    report: DamageReport
-    """What was read and lost, of the files that were opened."""
+    report: errors.DamageReport
     compressions: tuple[str, ...]
     """The compressions of the opened files, sorted; "" for none."""
 
@@ -99,20 +72,15 @@ class Sample:
 
 
 class _Part(NamedTuple):
-    """What was taken of one file."""
-
-    report: FileReport
+    report: errors.FileReport
     blocks: list[Block]
-    way: str
-    """How: "whole", "first", or "places"."""
+    way: str  # "whole", "first", or "places"
     compression: str = ""
     num_records: int | None = None
     n_places: int = 0
 
 
 class _Share(NamedTuple):
-    """What to take of one file."""
-
     options: ReadSettings
     n_records: int
     n_bytes: int
@@ -121,7 +89,7 @@ class _Share(NamedTuple):
 
 
 def draw_sample(
-    paths: Sources,
+    paths: names.Sources,
     *,
     num_records: int = NUM_RECORDS,
     max_bytes: int = MAX_BYTES,
@@ -134,18 +102,15 @@ def draw_sample(
     Files that together have at most `max_bytes` are read whole, however many records they have.
     From others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
     times as much is read. The same `seed` takes the same records of the same files.
-    `on_error` and `max_errors` of the options do not matter: damage is skipped. `meter` is informed of
-    the bytes of the records that are read.
-
-    Raises as :class:`TFRecordReader` for files that cannot be opened or read, and for damage that
-    is not skipped there.
+    `on_error` and `max_errors` of the options do not matter: damage is skipped. Otherwise raises as
+    :class:`TFRecordReader`.
     """
-    require_int("num_records", num_records, 1)
-    require_int("max_bytes", max_bytes, 1)
-    rng = np.random.default_rng(require_int("seed", seed) % 2**64)
-    sources = expand(paths, options.storage_options)
+    errors.require_int("num_records", num_records, 1)
+    errors.require_int("max_bytes", max_bytes, 1)
+    rng = np.random.default_rng(errors.require_int("seed", seed) % 2**64)
+    sources = names.expand(paths, options.storage_options)
     n_files = len(sources)
-    sizes = [local_size(source) for source in sources]
+    sizes = [names.local_size(source) for source in sources]
     is_small = n_files <= _MAX_SMALL and sum(n or max_bytes for n in sizes) <= max_bytes
     chosen = list(range(n_files))
     if n_files > _MAX_OPENED and not is_small:
@@ -163,13 +128,12 @@ def draw_sample(
         sum(counts) if len(counts) == n_files else None,
         len(parts) == n_files and all(part.way == "whole" for part in parts),
         _method(parts, n_files),
-        DamageReport(tuple(part.report for part in parts)),
+        errors.DamageReport(tuple(part.report for part in parts)),
         tuple(sorted({part.compression for part in parts})),
     )
 
 
 def _method(parts: list[_Part], n_files: int) -> str:
-    """Say how the records of a sample were chosen."""
     taken: Counter[str] = Counter()
     for part in parts:
         taken[part.way] += 1 if part.way == "whole" else sum(map(len, part.blocks))
@@ -185,15 +149,15 @@ def _method(parts: list[_Part], n_files: int) -> str:
     return (", ".join(filter(None, ways)) or "no records") + where
 
 
-def _take(source: Source, share: _Share) -> _Part:
-    """Take records of one file."""
-    name, options = name_of(source), share.options
-    if is_file_object(source) or (local_size(source) is None and not is_url(name)):  # or a pipe
+def _take(source: names.Source, share: _Share) -> _Part:
+    name, options = names.name_of(source), share.options
+    is_pipe = names.local_size(source) is None and not names.is_url(name)
+    if names.is_file_object(source) or is_pipe:
         return _first(source, share)
     try:
         handle = open_handle(name, options.storage_options)
-    except FailedPreconditionError as error:
-        if error.reason is not Reason.UNSUPPORTED:
+    except errors.FailedPreconditionError as error:
+        if error.reason is not errors.Reason.UNSUPPORTED:
             raise
         with closing(open_seekable(name, options.storage_options)) as file:
             return _first(file, share)  # of a server that answers no ranges
@@ -203,8 +167,7 @@ def _take(source: Source, share: _Share) -> _Part:
     return _at_places(handle, share)
 
 
-def _first(source: Source, share: _Share) -> _Part:
-    """Take all records of a file, or the first ones if they have more bytes than wanted."""
+def _first(source: names.Source, share: _Share) -> _Part:
     blocks: list[Block] = []
     n_bytes, block, failure = 0, None, None
     with closing(RecordStream(source, share.options, block_records=_FEW)) as stream:
@@ -214,7 +177,7 @@ def _first(source: Source, share: _Share) -> _Part:
                 blocks.append(block)
                 n_bytes += block.nbytes
                 share.meter.advance(block.nbytes)
-        except DataLossError as error:
+        except errors.DataLossError as error:
             failure = error
         report = replace(skipping.report(), failure=failure)
     n_taken = sum(map(len, blocks))
@@ -225,14 +188,13 @@ def _first(source: Source, share: _Share) -> _Part:
 
 
 def _piece(name: str, data: bytes) -> Any:
-    """Return some bytes of a file as a file of its name."""
     file = io.BytesIO(data)
     file.name = name
     return file
 
 
 def _at_places(handle: AnyHandle, share: _Share) -> _Part:
-    """Take records at the start of a file and at places all over it, as many as are wanted."""
+    """Take records at the start of a file and at places all over it."""
     most, is_remote = share.n_bytes, isinstance(handle, RemoteHandle)
     n_places = max(2, min(_MAX_REMOTE if is_remote else _MAX_PLACES, most // _HEAD_BYTES))
     width = min(max(most // n_places, 1), _REMOTE_BYTES if is_remote else most)
@@ -251,7 +213,7 @@ def _at_places(handle: AnyHandle, share: _Share) -> _Part:
         stream = RecordStream(_piece(handle.name, data), options)
         stream.decoder.begin_at(first, 0)
         skipping = log.skipping(stream, may_be_torn=first + len(data) < handle.size())
-        with suppress(DataLossError):  # of too much damage
+        with suppress(errors.DataLossError):  # of too much damage
             blocks += iter(skipping.next_block, None)
         share.meter.advance(skipping.report().record_bytes)
     kept = share.rng.permutation(sum(map(len, blocks)))[: share.n_records]
@@ -259,16 +221,17 @@ def _at_places(handle: AnyHandle, share: _Share) -> _Part:
     for block in blocks:
         if block.places is not None:
             block.places[:, 1] = -1  # the numbers of these records are not known
-    files = (
-        replace(file, spans=tuple(replace(span, index=None) for span in file.spans))
-        for file in log.report().files
-    )
-    (report,) = join_reports([DamageReport(tuple(files))]).files
+
+    def without_numbers(file: errors.FileReport) -> errors.FileReport:
+        return replace(file, spans=tuple(replace(span, index=None) for span in file.spans))
+
+    files = tuple(map(without_numbers, log.report().files))
+    (report,) = join_reports([errors.DamageReport(files)]).files
     return _Part(report, blocks, "places", n_places=n_places)
 
 
 def _from_record(handle: AnyHandle, start: int, width: int, most: int) -> tuple[int, bytes]:
-    """Return where the first record at a place is, and the bytes from there on: an intact one if there is one.
+    """Return where the first record at a place is, intact if possible, and the bytes from there on.
 
     If none is whole, the first is read, unless it has more than `most` bytes. A file begins with a record.
     """
@@ -287,7 +250,6 @@ def _from_record(handle: AnyHandle, start: int, width: int, most: int) -> tuple[
 
 
 def _only(blocks: list[Block], numbers: AnyArray) -> list[Block]:
-    """Return the records with these numbers, in ascending order, from all blocks."""
     sizes = list(map(len, blocks))
     ends = np.cumsum(sizes)
     chosen = np.split(numbers, np.searchsorted(numbers, ends)[:-1]) if blocks else []

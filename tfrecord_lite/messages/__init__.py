@@ -36,8 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    _SUMMARIES = dict.fromkeys(
-        ("HistogramProto", "Summary", "SummaryMetadata"), "messages.summary_pb2"
-    )
     _HOMES = {"Event": "messages.event_pb2", "ExampleListWithContext": "messages.input_pb2"}
-    __getattr__ = names_from(__name__, _SUMMARIES | _HOMES)
+    _SUMMARIES = ("HistogramProto", "Summary", "SummaryMetadata")
+    _HOMES |= dict.fromkeys(_SUMMARIES, "messages.summary_pb2")
+    __getattr__ = names_from(__name__, _HOMES)

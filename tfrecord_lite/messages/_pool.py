@@ -15,14 +15,10 @@ runtime that all versions have are used: a serialised file descriptor,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
-
-if TYPE_CHECKING:
-    from google.protobuf.descriptor import Descriptor, FileDescriptor
-    from google.protobuf.message import Message
 
 POOL = DescriptorPool()
 

@@ -1,20 +1,9 @@
 """Skip damage, drop records that do not fit, and report what was read and what was lost.
 
-::
-
-    RecordStream ──DataLossError──> SkippingStream ──goes on──> RecordStream
-                                       │
-                                       ╰─ DamagedSpan ─> DamageLog ─> on_error, a warning,
-                                                             │        DamageReport
-                                                             ╰─ of all files of one iteration
-
 A :class:`SkippingStream` wraps a stream, and does nothing until that raises: intact files are
 read by the same code, at the same speed, either way. Nothing is skipped silently: each
 damaged span is counted, kept for the report, and passed to the caller's function, or else
 summed up in one warning at the end.
-
-With a check, each intact block is checked before anybody gets it, and the records that fail are left out
-and reported in the same way. So later stages, batches and shards among them, see only records that fit.
 """
 
 from __future__ import annotations
@@ -22,67 +11,44 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite import errors
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
-from tfrecord_lite.errors import (
-    MAX_SPANS,
-    STREAM_DAMAGE,
-    DamagedSpan,
-    DamageReport,
-    DataLossError,
-    DataLossWarning,
-    FileReport,
-    InvalidArgumentError,
-    Reason,
-    TFRecordError,
-    levels_to_caller,
-)
+from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
 from tfrecord_lite.records.framing import is_header
+from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
-    from tfrecord_lite.records.stream import RecordStream
-
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Records decoded at a time right after damage; four times as many each time, up to the second."""
 
-NEVER_SKIPPED = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
-"""Always raised: a file of another compression than the one named, and a limit."""
-
-_NO_RECORD_AT_START = f"{Reason.LENGTH_CRC}: the file does not begin with a record"
-
-NOT_DAMAGE = (*NEVER_SKIPPED, Reason.NOT_A_TFRECORD)
+NEVER_SKIPPED = (errors.Reason.COMPRESSION, errors.Reason.INFLATED_TOO_LARGE)
+_NO_RECORD_AT_START = f"{errors.Reason.LENGTH_CRC}: the file does not begin with a record"
+NOT_DAMAGE = (*NEVER_SKIPPED, errors.Reason.NOT_A_TFRECORD)
 """Errors about a file that is not a damaged TFRecord file, or one that was read as it should not be."""
 
 
+@dataclass(eq=False)
 class DamageLog:
     """The damage that one iteration over files meets.
 
     `on_error` is "raise", "skip", or a callable that is called with each :class:`DamagedSpan` and may
-    raise; so is `on_misfit` for records that fail the `check`. `max_errors` is the number of damaged spans
+    raise; so is `on_misfit` for records that fail the `check`. `n_left` is the number of damaged spans
     and such records to leave out, None for any number.
     """
 
-    def __init__(
-        self,
-        on_error: OnError,
-        max_errors: int | None,
-        on_misfit: OnMisfit = "raise",
-        check: Callable[[Block], object] | None = None,
-    ) -> None:
-        self.on_error: OnError = on_error
-        self.check: Callable[[Block], object] | None = check
-        self._on_misfit = on_misfit
-        self._left = max_errors
-        self.is_over: bool = False  # one damaged span too many was raised
-        self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
-        self._open: list[int] = []  # openings that may still be read
+    on_error: OnError
+    n_left: int | None
+    on_misfit: OnMisfit = "raise"
+    check: Callable[[Block], object] | None = None
+    is_over: bool = False  # one damaged span too many was raised
+    # In the order of their opening.
+    _files: list[errors.FileReport | SkippingStream] = field(default_factory=list)
+    _open: list[int] = field(default_factory=list)  # openings that may still be read
 
     @classmethod
     def begin(cls, options: ReadSettings) -> DamageLog | None:
@@ -103,12 +69,12 @@ class DamageLog:
         self._files.append(skipping)
         return skipping
 
-    def admit(self, error: TFRecordError) -> None:
+    def admit(self, error: errors.TFRecordError) -> None:
         """Raise if this damage, or this record, is one too many to leave out."""
-        if self._left is None:
+        if self.n_left is None:
             return
-        if self._left:
-            self._left -= 1
+        if self.n_left:
+            self.n_left -= 1
             return
         self.is_over = True
         limit, report = "max_errors=0 allows nothing to be left out", self.report()
@@ -120,61 +86,59 @@ class DamageLog:
             limit = f"{' and '.join(places)} before it {were} skipped, the limit of max_errors"
         raise error.at(detail=f"{error.detail or error.reason}; {limit}") from None
 
-    def tell(self, lost: DamagedSpan | InvalidArgumentError) -> None:
+    def tell(self, lost: errors.DamagedSpan | errors.InvalidArgumentError) -> None:
         """Pass a span, or the error about a record, to the caller's function, if there is one."""
-        teller: Any = self.on_error if isinstance(lost, DamagedSpan) else self._on_misfit
+        teller: Any = self.on_error if isinstance(lost, errors.DamagedSpan) else self.on_misfit
         if callable(teller):
             teller(lost)
 
-    def report(self) -> DamageReport:
+    def report(self) -> errors.DamageReport:
         """Return what was read and lost so far."""
         files = self._files
         reports = [file.report() if isinstance(file, SkippingStream) else file for file in files]
-        return DamageReport(tuple(reports))
+        return errors.DamageReport(tuple(reports))
 
     def give_warning(self) -> None:
         """Warn of what was left out, unless the caller knows of it already."""
-        if not self.is_over:
-            report = self.report()
-            if callable(self.on_error):
-                report = DamageReport(tuple(replace(f, num_damaged=0) for f in report.files))
-            if callable(self._on_misfit):
-                report = DamageReport(tuple(replace(f, num_message_errors=0) for f in report.files))
-            warn_of_damage(report)
+        if self.is_over:
+            return
+        tellers = {"num_damaged": self.on_error, "num_message_errors": self.on_misfit}
+        known: Any = {name: 0 for name, teller in tellers.items() if callable(teller)}
+        report = self.report()
+        warn_of_damage(errors.DamageReport(tuple(replace(file, **known) for file in report.files)))
 
 
+@dataclass(eq=False)
 class DamagedSpans:
     """The damaged spans of one file, in order: records that are neighbours are one span."""
 
-    def __init__(self) -> None:
-        self.kept: list[DamagedSpan] = []
-        self._last: DamagedSpan | None = None  # also if it is one too many to keep
-        self._n_spans = 0
-        self.num_damaged: int = 0
-        self.lost_bytes: int = 0
+    kept: list[errors.DamagedSpan] = field(default_factory=list)
+    _last: errors.DamagedSpan | None = None  # also if it is one too many to keep
+    _n_spans: int = 0
+    num_damaged: int = 0
+    lost_bytes: int = 0
 
-    def add(self, span: DamagedSpan) -> None:
-        """Add the next span."""
+    def add(self, span: errors.DamagedSpan) -> None:
+        """Add the next one."""
         joined = self._last.joined(span) if self._last is not None else None
         self._last = joined or span
         self._n_spans += joined is None
-        if self._n_spans <= MAX_SPANS:
+        if self._n_spans <= errors.MAX_SPANS:
             self.kept[self._n_spans - 1 :] = [self._last]
         self.num_damaged += span.num_records
         self.lost_bytes += span.length
 
-    def report(self, source: str, n_records: int, record_bytes: int) -> FileReport:
-        """Return the report on the file, given its intact records so far, and their bytes."""
+    def report(self, source: str, n_records: int, record_bytes: int) -> errors.FileReport:
+        """Return the report on the file, by its intact records so far, and their bytes."""
         spans = [replace(s, records_after=n_records - s.records_before) for s in self.kept]
         lost = self.num_damaged, self.lost_bytes
-        return FileReport(source, n_records, record_bytes, tuple(spans), *lost)
+        return errors.FileReport(source, n_records, record_bytes, tuple(spans), *lost)
 
 
 class SkippingStream:
-    """A stream of records that skips damage; otherwise as :class:`RecordStream`.
+    """A stream of records, not yet read, that skips damage; otherwise as :class:`RecordStream`.
 
-    `stream` has not been read yet; `log` decides about each damaged span. With `may_be_torn`, a
-    file may end inside a record, with `torn_bytes` of it.
+    With `may_be_torn`, a file may end inside a record, with `torn_bytes` of it.
     """
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
@@ -183,16 +147,15 @@ class SkippingStream:
         self._decoder = stream.decoder
         self._may_be_torn = may_be_torn
         self.torn_bytes: int = 0
-        self.broke_off: bool = False
-        """Whether damage of the compressed stream was skipped, which is its end."""
+        self.broke_off: bool = False  # a compressed stream was damaged, which is its end
         self._log = log
         from tfrecord_lite.records.resync import RecordFinder  # noqa: PLC0415 - for damage alone
 
         self._finder = RecordFinder(stream.decoder.max_record_bytes)
         self._damage = DamagedSpans()
-        self._misfits: list[InvalidArgumentError] = []
+        self._misfits: list[errors.InvalidArgumentError] = []
         self._n_misfits = self._misfit_bytes = 0
-        self._last_misfit: InvalidArgumentError | None = None  # one too many
+        self._last_misfit: errors.InvalidArgumentError | None = None  # one too many
         self._begin, self._first = stream.offset, stream.n_records
         self._most_records: int | None = None  # to take at a time; None for any number
 
@@ -209,8 +172,7 @@ class SkippingStream:
     def _fitting(self, block: Block, check: Callable[[Block], object]) -> Block:
         """Return the records of a block that pass the check; note the others.
 
-        It need not find the first wrong record first if several things are wrong: what is left is
-        checked once more.
+        If several things are wrong, the check may find another wrong record first: so it is repeated.
         """
         while True:
             misfits = dict(misfits_in(block, check))
@@ -219,12 +181,12 @@ class SkippingStream:
             for i, error in misfits.items():
                 try:
                     self._log.admit(error)
-                except InvalidArgumentError as last:  # after the records before
+                except errors.InvalidArgumentError as last:  # after the records before
                     self._last_misfit = last
                     return block[[n for n in range(i) if n not in misfits]]
                 self._n_misfits += 1
                 self._misfit_bytes += int(block.lengths[i])
-                if self._n_misfits <= MAX_SPANS:
+                if self._n_misfits <= errors.MAX_SPANS:
                     self._misfits.append(error)
                 self._log.tell(error)
             block = block[np.delete(np.arange(len(block)), list(misfits))]
@@ -233,8 +195,7 @@ class SkippingStream:
         """Return the next intact records.
 
         After damage, the decoder's buffer is decoded again, up to the next damage. So only a few
-        records are asked for there, then more and more: otherwise each of many damaged places
-        would have the whole buffer decoded again.
+        records are asked for there, then more and more.
         """
         while True:
             most = self._most_records
@@ -242,7 +203,7 @@ class SkippingStream:
                 if most is None:
                     return self._stream.next_block(n_records)
                 block = self._next_searched(min(n_records or most, most))
-            except DataLossError as error:
+            except errors.DataLossError as error:
                 self._skip(error)
                 continue
             is_over = most >= _MANY_RECORDS and not self._is_searched
@@ -254,20 +215,19 @@ class SkippingStream:
         while self._most_records is None and self._log.check is None:
             try:
                 return self._stream.next_records()
-            except DataLossError as error:
+            except errors.DataLossError as error:
                 self._skip(error)
         return self.next_block()
 
     @property
     def _is_searched(self) -> bool:
-        """Whether the search for a record after damage covers the next bytes."""
         return self._stream.offset < self._finder.scanned
 
     def _next_searched(self, n_records: int) -> Block | None:
         """Return the next block, maybe a smaller one.
 
-        Records in bytes that were searched already are judged by the search: the megabytes that
-        many forged headers promise are read once for all of them, not once for each.
+        Records in bytes that were searched are judged by the search: the megabytes that many forged
+        headers promise are read once for all of them.
         """
         stream, decoder, finder = self._stream, self._decoder, self._finder
         if not self._is_searched or not decoder.verify:
@@ -281,54 +241,52 @@ class SkippingStream:
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
         if is_whole and place != start:
             detail = "data CRC mismatch, found in the search after other damage"
-            reason, number = Reason.DATA_CRC, decoder.n_records
-            raise DataLossError(reason, start, stream.name, number, detail=detail)
+            reason, number = errors.Reason.DATA_CRC, decoder.n_records
+            raise errors.DataLossError(reason, start, stream.name, number, detail=detail)
         return stream.next_block(1)
 
-    def _skip(self, error: DataLossError) -> None:
+    def _skip(self, error: errors.DataLossError) -> None:
         """Continue after damage, with the next intact record or at the end of the file."""
         if error.reason in NEVER_SKIPPED or self._log.on_error == "raise":
             self._log.is_over = self._log.is_over or self._log.on_error == "raise"
             raise error
         stream, decoder = self._stream, self._decoder
         n_before, index, offset = self._n_records, stream.n_records, stream.offset
-        is_torn = self._may_be_torn and error.reason is Reason.TRUNCATED
+        is_torn = self._may_be_torn and error.reason is errors.Reason.TRUNCATED
         if not is_torn:
             self._log.admit(error)
-        self.broke_off = self.broke_off or error.reason in STREAM_DAMAGE
-        if self.broke_off or error.reason is Reason.TRUNCATED:
+        self.broke_off = self.broke_off or error.reason in errors.STREAM_DAMAGE
+        if self.broke_off or error.reason is errors.Reason.TRUNCATED:
             stream.end_here()
         after = self._next_place(error)
         length = after - offset
         decoder.go_to(after)
-        decoder.count_damage()
+        decoder.n_records += 1  # a damaged span counts as one
         if is_torn:
             if not decoder.pending_bytes:
                 self.torn_bytes = length
                 return
             self._log.admit(error)
         reason, detail = error.reason, error.detail
-        if reason is Reason.NOT_A_TFRECORD and decoder.pending_bytes:
-            reason, detail = Reason.LENGTH_CRC, _NO_RECORD_AT_START
-        span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
+        if reason is errors.Reason.NOT_A_TFRECORD and decoder.pending_bytes:
+            reason, detail = errors.Reason.LENGTH_CRC, _NO_RECORD_AT_START
+        span = errors.DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
         self._damage.add(span)
         self._most_records = _FEW_RECORDS
         self._log.tell(span)
 
-    def _next_place(self, error: DataLossError) -> int:
+    def _next_place(self, error: errors.DataLossError) -> int:
         """Return where the next intact record after damage starts, or the end of what can be read.
 
         A record whose length is right and whose data is wrong is skipped, if another record or
-        the end of the file is where its length says. If bytes were removed from it, its length
-        may reach to the end of a later record: a run of intact records inside it that ends exactly
-        where it does is not skipped. Records in the data of a record end before its footer.
+        the end of the file is where its length says; but not a run of intact records inside it that ends
+        exactly there: if bytes were removed from it, its length may reach to the end of a later one.
 
-        Otherwise nothing is known about what follows: all offsets after the start of the damaged
-        record are searched for the first record whose length and data both have the right CRC. It
-        may be one that was part of a damaged record's data; the two cannot be distinguished.
+        Otherwise all offsets after its start are searched for the first record whose length and data both
+        have the right CRC. It may be part of a damaged record's data; the two cannot be distinguished.
         """
         decoder, finder, start, through = self._decoder, self._finder, self._decoder.offset, 0
-        if error.reason is Reason.DATA_CRC:
+        if error.reason is errors.Reason.DATA_CRC:
             n_bytes = decoder.next_frame_bytes
             while len(ahead := decoder.pending[n_bytes : n_bytes + HEADER_BYTES]) < HEADER_BYTES:
                 if not self._fill():
@@ -338,20 +296,19 @@ class SkippingStream:
             through = start + n_bytes  # the length was chance or forged: search as far as it goes
         is_end = False
         while True:
-            place = finder.find(
-                decoder.pending, decoder.offset, start + 1, is_end=is_end, through=through
-            )
+            pending, at = decoder.pending, decoder.offset
+            place = finder.find(pending, at, start + 1, is_end=is_end, through=through)
             if place is not None:
                 return place
-            if finder.wanted_from > decoder.offset:
-                decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
+            if finder.wanted_from > at:
+                decoder.go_to(min(finder.wanted_from, at + decoder.pending_bytes))
             is_end = not self._fill()
 
     def _fill(self) -> bool:
-        """Read more of the file; False at its end. Damage of the stream ends it, and is met again."""
+        """Read more of the file; False at its end, or if its stream is damaged."""
         try:
             return self._stream.fill(None)
-        except DataLossError:
+        except errors.DataLossError:
             return False
 
     @property
@@ -365,16 +322,6 @@ class SkippingStream:
         return self._stream.is_closed
 
     @property
-    def offset(self) -> int:
-        """Bytes from the start of the decompressed stream to the next record."""
-        return self._stream.offset
-
-    @property
-    def file_offset(self) -> int:
-        """Bytes of the file that were read for the records given out so far."""
-        return self._stream.file_offset
-
-    @property
     def n_records(self) -> int:
         """The number of the next record: each damaged span before it counts as one."""
         return self._stream.n_records
@@ -384,31 +331,30 @@ class SkippingStream:
         n_records = self._stream.n_records - self._first
         return n_records - self._damage.num_damaged - (self.torn_bytes > 0)
 
-    def report(self) -> FileReport:
+    def report(self) -> errors.FileReport:
         """Return what was read and lost so far."""
-        n_records = self._n_records
+        n_records, misfits = self._n_records, self._n_misfits
         n_bytes = self._stream.offset - self._begin - self.torn_bytes - self._damage.lost_bytes
-        report = self._damage.report(self.name, n_records, n_bytes - n_records * OVERHEAD_BYTES)
-        n_bytes = report.record_bytes - self._misfit_bytes
-        report = replace(report, records=n_records - self._n_misfits, record_bytes=n_bytes)
-        errors, n_errors = tuple(self._misfits), self._n_misfits
-        return replace(report, message_errors=errors, num_message_errors=n_errors)
+        n_bytes -= n_records * OVERHEAD_BYTES
+        report = self._damage.report(self.name, n_records, n_bytes)
+        report = replace(report, message_errors=tuple(self._misfits), num_message_errors=misfits)
+        n_bytes -= self._misfit_bytes
+        return replace(report, records=n_records - misfits, record_bytes=n_bytes)
 
 
 def misfits_in(
     block: Block, check: Callable[[Block], object]
-) -> Iterator[tuple[int, InvalidArgumentError]]:
+) -> Iterator[tuple[int, errors.InvalidArgumentError]]:
     """Yield the number in the block, and the error, of each record that fails a check.
 
-    After a wrong record, records are checked in groups that double in size: many wrong ones
-    cost one small check each, and few only a handful.
+    After a wrong record, records are checked in groups that double in size.
     """
     at, n_records = 0, len(block)
     while at < len(block):
         part = block[at : at + n_records]
         try:
             check(part)
-        except InvalidArgumentError as error:
+        except errors.InvalidArgumentError as error:
             number = error.index
             if part.places is not None and error.offset is not None:
                 number = int(np.searchsorted(part.places[:, 2], error.offset))
@@ -421,10 +367,11 @@ def misfits_in(
             at, n_records = at + n_records, 2 * n_records
 
 
-def warn_of_damage(report: DamageReport) -> None:
+def warn_of_damage(report: errors.DamageReport) -> None:
     """Warn of what was left out, if anything was; the warning points to the caller's code."""
     if report.num_damaged or report.num_message_errors:
         from tfrecord_lite.progress import bars_hidden  # noqa: PLC0415 - for damage alone
 
         with bars_hidden(sys.stderr):
-            warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())
+            text = report.summary()
+            warnings.warn(text, errors.DataLossWarning, stacklevel=errors.levels_to_caller())

@@ -1,18 +1,11 @@
 """A stream of frames to blocks of records, without I/O.
 
-Reading takes three steps, and only the first is a Python loop:
+Reading takes three steps, and only the first is a Python loop: hop from header to header, trusting each
+length for now; check the CRCs of all lengths at once, where the first that is wrong ends the records, since
+every hop after it was a guess; check the data, with one CRC call per record, or a single one over many short ones.
 
-1. *scan*: hop from header to header, trusting each length for now;
-2. *check the headers*: the CRCs of all lengths at once. The first that is wrong
-   ends the records, since every hop after it was a guess;
-3. *check the data*: one CRC call per record, or for many short ones a single call
-   over all of them (:mod:`tfrecord_lite.records.crc_runs`).
-
-:class:`FrameDecoder` does this for a stream in pieces of any size. Frames
-themselves are described in :mod:`tfrecord_lite.records.framing`.
-
-It never opens a file, never overwrites memory that it has given out, and never makes room for a record because its length says so: a record larger
-than the buffer grows it step by step, as the bytes arrive (rule R6).
+Memory that was given out is never overwritten, and no room is made for a record because its length says so: a
+record larger than the buffer grows it step by step, as the bytes arrive (rule R6).
 """
 
 from __future__ import annotations
@@ -40,44 +33,27 @@ from tfrecord_lite.records.framing import first_bad_data, frame_error, is_header
 
 CHUNK_BYTES = 1024 * 1024
 """How much a decoder asks for at a time; one fits the processor's cache."""
-
 LARGE_BYTES = 32 * 1024
 """From this size on a record may be read straight into its own bytes object."""
-
 _MIN_ROOM_BYTES = 64 * 1024
 """A buffer with less room than this is full, and a new one takes its place."""
-
 _MAX_AHEAD_BYTES = 64 * 1024 * 1024
 """At most this much room is made for requested records that have not been read yet."""
-
 _START = np.zeros(1, np.int64)
-
 _read_length = struct.Struct("<Q").unpack_from
 
 
 class FrameDecoder:
-    r"""Turn a stream of frames, cut anywhere, into blocks of records.
+    """Turn a stream of frames, cut anywhere, into blocks of records.
 
     Bytes go in by :meth:`feed`, or without a copy by :meth:`writable` and
-    :meth:`advance`; :meth:`next_block` and :meth:`rest` return blocks. How
-    the stream was cut changes only the borders between blocks.
+    :meth:`advance`; :meth:`next_block` and :meth:`rest` return blocks.
 
     The CRCs of the data are checked if `verify`; the CRCs of the lengths always, since after a
     damaged length it is unknown where the next record is. `source`, a path or URL, is for errors.
 
-    Blocks share the memory of a buffer that is only appended to, and lives as long as a block of it does. Not thread-safe.
-
-    An error is raised after every intact record before it, and asking again repeats
-    the same error (R7).
-
-    Examples
-    --------
-    >>> from tfrecord_lite.records.framing import frame
-    >>> decoder = FrameDecoder()
-    >>> stream = bytes(frame([b"one", b"two"]))
-    >>> [list(decoder.feed(stream[:25])), list(decoder.feed(stream[25:]))]
-    [[b'one'], [b'two']]
-    >>> decoder.close()
+    Blocks share the memory of a buffer that is only appended to, and lives as long as a block of it does.
+    An error is raised after every intact record before it, and asking again repeats it (R7). Not thread-safe.
     """
 
     def __init__(
@@ -97,11 +73,9 @@ class FrameDecoder:
         self._stop = 0  # in the buffer: the end of what came in
         # In the buffer: where whole records that are not given out start, and where the last ends.
         self._edges = _START
-        self._next_length: int | None = (
-            None  # of the record at `_next`, once it is known and checked
-        )
+        self.next_length: int | None = None  # of the record at `_next`, once it is checked
         self._base = 0  # offset in the stream of the buffer's first byte
-        self._n_given = 0
+        self.n_records: int = 0  # given out so far
         self._mean_bytes = 0  # per record of the last block, frame included
         self._error: DataLossError | None = None  # about the record at `_next`
 
@@ -116,14 +90,8 @@ class FrameDecoder:
         return int(self._edges[-1])
 
     def _continue_at_place(self, start: int) -> None:
-        """Continue at a place in the buffer where a record starts."""
         self._edges = np.array([start], np.int64)
-        self._next_length, self._error = None, None
-
-    @property
-    def n_records(self) -> int:
-        """Number of records given out so far."""
-        return self._n_given
+        self.next_length, self._error = None, None
 
     @property
     def offset(self) -> int:
@@ -137,13 +105,8 @@ class FrameDecoder:
 
     @property
     def pending(self) -> Uint8Array:
-        """The bytes from `offset` on that came in; a view, valid until the next call."""
+        """The bytes from `offset` on; a view, valid until the next call."""
         return self._buffer[self._start : self._stop]
-
-    @property
-    def next_length(self) -> int:
-        """Bytes of data of the record that was read in part; 0 if not known."""
-        return self._next_length or 0
 
     @property
     def next_frame_bytes(self) -> int:
@@ -152,26 +115,23 @@ class FrameDecoder:
 
     def begin_at(self, offset: int, n_records: int) -> None:
         """Count bytes and records at the start of the stream that are not read."""
-        self._base, self._n_given = offset, n_records
+        self._base, self.n_records = offset, n_records
 
     def writable(self, n_records: int | None = None) -> memoryview:
-        """Return room for the next bytes of the stream, more of it if `n_records` are wanted.
+        """Return room for the next bytes, more of it if `n_records` are wanted; valid until the next call.
 
-        Write to its beginning, then call :meth:`advance` with how much. Valid until the next call
-        of any method.
+        Write to its beginning, then call :meth:`advance` with how much.
         """
         size = CHUNK_BYTES
         if n_records is not None:
             n_whole = self._edges.size - 1
-            mean = self._mean_bytes
-            if not mean and n_whole:
-                mean = (self._next - self._start) // n_whole
+            mean = self._mean_bytes or (self._next - self._start) // max(n_whole, 1)
             expected = n_records * mean
             expected += expected >> 5  # a little short would cost a second buffer, and a copy
             size = max(size, min(expected - self.pending_bytes, _MAX_AHEAD_BYTES))
-        if self._next_length is not None:
+        if self.next_length is not None:
             # A record that outgrows the buffer at most doubles it, whatever its length says.
-            missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
+            missing = self._next + self.next_length + OVERHEAD_BYTES - self._stop
             size = max(size, min(missing, self.pending_bytes))
         elif n_records is None:  # after damage much may be pending, and more and more is wanted
             size = max(size, self.pending_bytes)
@@ -190,10 +150,7 @@ class FrameDecoder:
         self._stop += n_bytes
 
     def feed(self, data: Buffer) -> Block:
-        """Copy the next bytes of the stream in, and give out the records they complete.
-
-        The block may be empty. Raises as :meth:`next_block`.
-        """
+        """Copy the next bytes in, and give out the records they complete, as :meth:`rest`."""
         left = memoryview(data).cast("B")
         while left:
             room = self.writable()
@@ -206,10 +163,9 @@ class FrameDecoder:
     def next_block(self, n_records: int | None = None) -> Block | None:
         """Give out the next `n_records` records, without a number all that are whole, at least one.
 
-        Returns None if more bytes are needed, and fewer records if the one after them is
-        damaged. If the next record is the damaged one, raises DataLossError: ``LENGTH_CRC``,
-        ``DATA_CRC`` or ``RECORD_TOO_LARGE``. Its `offset` is the record's, also for ``DATA_CRC``,
-        where TensorFlow gives the offset of the data (R5).
+        Returns None if more bytes are needed, and fewer records before a damaged one. If that is the next,
+        raises ``LENGTH_CRC``, ``DATA_CRC`` or ``RECORD_TOO_LARGE``. Its `offset` is the record's, also for
+        ``DATA_CRC``, where TensorFlow gives the offset of the data (R5).
         """
         self._scan(n_records)
         n_whole = self._edges.size - 1
@@ -222,9 +178,9 @@ class FrameDecoder:
         bounds, self._edges = self._edges[: n_given + 1], self._edges[n_given:]
         places = np.empty((n_given, 3), np.int64)  # of each: the file, its number, its offset
         places[:, 0] = 0
-        places[:, 1] = np.arange(self._n_given, self._n_given + n_given)
+        places[:, 1] = np.arange(self.n_records, self.n_records + n_given)
         np.add(bounds[:-1], self._base, places[:, 2])
-        self._n_given += n_given
+        self.n_records += n_given
         self._mean_bytes = int(bounds[-1] - bounds[0]) // n_given + 1
         offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
         return block_of(self._buffer, offsets, lengths, self._sources, places, self.verify)
@@ -232,11 +188,10 @@ class FrameDecoder:
     def large_batch(self, read: Callable[[int], bytes], n_left: int) -> list[bytes] | Block | None:
         """Read the next records, if they are large, straight into ``bytes`` of their own, past the buffer.
 
-        Saves them one copy of their data. `read(n)` returns the next bytes of the stream, at most
-        n, out of the `n_left` bytes of the source. Returns about a megabyte of records; None if the next one
-        cannot be read this way. Raises as :meth:`next_block`.
+        `read(n)` returns the next bytes of the stream, at most n, out of the `n_left` bytes of the source.
+        Returns about a megabyte of records; None if the next one cannot be read this way.
         """
-        length = self._next_length or 0
+        length = self.next_length or 0
         came = self.pending_bytes - HEADER_BYTES  # bytes of its data
         if self._edges.size > 1 or not LARGE_BYTES <= length <= n_left + came or came > length:
             return None
@@ -269,8 +224,8 @@ class FrameDecoder:
             if not records:
                 raise
         finally:
-            # Keep what was read of a record that is damaged or not whole, as if it had been read in the usual way.
-            self._base, self._n_given = offset, self._n_given + len(records)
+            # Keep what was read of a record that is damaged or not whole.
+            self._base, self.n_records = offset, self.n_records + len(records)
             self._restart(head + data + after)
         return records or self.next_block()
 
@@ -284,7 +239,7 @@ class FrameDecoder:
         self._stop = len(pending)
         if is_header(pending):
             length = _read_length(pending)[0]
-            self._next_length = length if length <= self.max_record_bytes else None
+            self.next_length = length if length <= self.max_record_bytes else None
 
     def retract(self) -> None:
         """Forget the bytes that were read and not returned: they will be read again."""
@@ -294,29 +249,24 @@ class FrameDecoder:
         """Continue at a later offset of what came in, where a record starts: after damage."""
         self._continue_at_place(offset - self._base)
 
-    def count_damage(self) -> None:
-        """Count a damaged span as one record in the numbers of those after it."""
-        self._n_given += 1
-
     def rest(self) -> Block:
-        """Give out all whole records that came in, maybe none; raises as :meth:`next_block`."""
+        """Give out all whole records, maybe none; raises as :meth:`next_block`."""
         return self.next_block() or Block.from_records([])
 
     def close(self) -> None:
         """Check that the stream may end here.
 
-        Raises ``TRUNCATED`` if it ends inside a record, even inside the header, where TensorFlow
-        sees a clean end (rule R2); otherwise as :meth:`next_block`.
+        Raises ``TRUNCATED`` inside a record, even inside the header, where TensorFlow sees a clean end (rule R2).
         """
         self._scan(None)
         if self._error is not None:
             raise self._error
         if self._next < self._stop:
-            length = self._next_length
+            length = self.next_length
             raise self._damage(HEADER_BYTES if length is None else length + OVERHEAD_BYTES)
 
     def _scan(self, n_records: int | None) -> None:
-        """Find whole records, until there are `n_records` or the bytes end."""
+        """Find whole records, up to `n_records`."""
         if self._error is not None:
             return
         n_known = self._edges.size - 1
@@ -332,18 +282,18 @@ class FrameDecoder:
             at += _read_length(view, at)[0] + OVERHEAD_BYTES
         if at > self._stop:  # the last one is not whole
             at = offsets.pop()
-        if not offsets and self._next_length is not None:
+        if not offsets and self.next_length is not None:
             return
         offsets.append(at)
         more = np.fromiter(offsets, np.int64, len(offsets))
         self._edges = np.concatenate([self._edges[:-1], more])
-        self._next_length = None
+        self.next_length = None
         self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
         if self.verify:
             self._check_data(n_known)
 
     def _check_headers(self, n_known: int, *, has_next: bool) -> None:
-        """Check headers just found; the first that is wrong ends the records before it."""
+        """Check new headers; the first that is wrong ends the records before it."""
         starts = self._edges[n_known : None if has_next else -1]
         if not starts.size:
             return
@@ -351,7 +301,7 @@ class FrameDecoder:
         bad = np.flatnonzero(is_wrong | (lengths > self.max_record_bytes))
         if bad.size == 0:
             if has_next:
-                self._next_length = int(lengths[-1])
+                self.next_length = int(lengths[-1])
             return
         first = int(bad[0])
         self._edges = self._edges[: n_known + first + 1]
@@ -360,12 +310,11 @@ class FrameDecoder:
             return
         detail = f"its length says {lengths[first]} bytes, the limit is {self.max_record_bytes}; "
         detail += "raise max_record_bytes to read larger records"
-        offset, index = self._base + self._next, self._n_given + self._edges.size - 1
+        offset, index = self._base + self._next, self.n_records + self._edges.size - 1
         reason = Reason.RECORD_TOO_LARGE
         self._error = DataLossError(reason, offset, self.source, index, detail=detail)
 
     def _check_data(self, n_known: int) -> None:
-        """Check the data of records just found; the first that is damaged ends the records before it."""
         edges = self._edges[n_known:]
         if edges.size == 1:
             return
@@ -373,12 +322,11 @@ class FrameDecoder:
         bad = first_bad_data(self._buffer, starts, stops, is_owned=True)
         if bad is not None:
             self._edges = self._edges[: n_known + bad + 1]
-            self._next_length = None
+            self.next_length = None
             self._error = self._damage(int(edges[bad + 1] - edges[bad]))
 
     def _damage(self, n_bytes: int) -> DataLossError:
-        """Return the error about the frame at `_next`, which takes `n_bytes`."""
         frame = self._view[self._next : min(self._next + n_bytes, self._stop)]
-        index = self._n_given + self._edges.size - 1
+        index = self.n_records + self._edges.size - 1
         error = frame_error(frame, n_bytes, self._base + self._next, self.source, index)
         return cast("DataLossError", error)  # no index can disagree here, so it is damage

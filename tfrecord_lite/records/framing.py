@@ -10,12 +10,6 @@ A frame is a record with its header and footer (rule F1)::
 
 Frames follow each other with nothing before, between or after them: no magic,
 no alignment (F3), so files can be joined end to end (F4).
-
-:func:`frame` writes many records at once; :func:`frame_in_place` the records of a block in
-its own memory, :func:`frames_of` the records of a block that others hold too, which
-:func:`checked` checks first and :func:`compact` makes a block again, :func:`frame_pieces` one that comes in pieces. :func:`first_bad_frame` and its
-parts check frames, :func:`frame_error` says what is wrong with one. Frames in a stream are
-found by :class:`tfrecord_lite.records.decoder.FrameDecoder`. No I/O.
 """
 
 from __future__ import annotations
@@ -46,13 +40,11 @@ from tfrecord_lite.block import (
 )
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.crc_runs import run_matches
 
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
 
 _FEW_RECORDS, _LONG_RECORD_BYTES = 64, 4096
-"""Fewer records than this, or longer ones, are checked one by one."""
 
 _RUN_RECORDS, _COPIED_RECORDS = 4096, 384
 """How many short records are checked at once, and how many in a copy, which stays in the cache."""
@@ -61,8 +53,7 @@ _RUN_RECORDS, _COPIED_RECORDS = 4096, 384
 def frame_in_place(block: Block) -> memoryview | None:
     """Write headers and footers around a block's records, in the block's own memory.
 
-    Returns the frames; None, and the block unchanged, if the gaps between its records are not
-    exactly a footer and a header long.
+    Returns None, and the block unchanged, if the gaps between its records are not a footer and a header long.
     """
     if not len(block) or block.offsets[0] < HEADER_BYTES:
         return None
@@ -78,9 +69,8 @@ def frame_in_place(block: Block) -> memoryview | None:
 def frames_of(block: Block) -> bytearray | memoryview:
     """Return a block's records in frames, end to end, without writing to its memory.
 
-    If the block was read from a file, its memory has the frames, and they are copied at most. If
-    their CRCs are not known to be right, they are checked here, all at once, which costs
-    less than making new ones. Frames that do not fit are made anew.
+    The frames of a block that was read are copied at most. If their CRCs are not known to be right, they are
+    checked, all at once, which costs less than making new ones. Frames that do not fit are made anew.
     """
     has_headers = _has_lengths(block) if block.is_framed else _has_header(block).all()
     if not has_headers or not len(block):
@@ -91,7 +81,7 @@ def frames_of(block: Block) -> bytearray | memoryview:
 
 
 def compact(block: Block) -> Block:
-    """Copy a block's records, in frames as :func:`frames_of` returns them, without any others."""
+    """Copy a block's records, in frames as :func:`frames_of` returns them."""
     frames = np.frombuffer(frames_of(block), np.uint8)
     data = np.concatenate([frames, np.zeros(SPARE_BYTES, np.uint8)])
     offsets = row_splits(block.lengths + OVERHEAD_BYTES)[:-1] + HEADER_BYTES
@@ -99,7 +89,7 @@ def compact(block: Block) -> Block:
 
 
 def checked(block: Block) -> Block:
-    """Check the data of a block that was read without; return it as one that was read with.
+    """Return a block that was read without checking its data as one that was read with.
 
     Raises ``DATA_CRC`` for the first record that is damaged: it must not get a new CRC. Records
     from memory, or whose extents were changed, have no CRC to be checked.
@@ -130,7 +120,7 @@ def _has_header(block: Block) -> BoolArray:
 
 
 def _has_lengths(block: Block) -> bool:
-    """Whether the extents of a block still match its frames; takes a third of the time."""
+    """Whether the extents of a block still match its frames, in a third of the time."""
     if not len(block) or block.offsets.min() < HEADER_BYTES or not block.lengths.min():
         return bool(_has_header(block).all())  # any zeros look like the length 0
     stored = at_every_byte(block.data, np.dtype("<i8"))[block.offsets - HEADER_BYTES]
@@ -138,7 +128,6 @@ def _has_lengths(block: Block) -> bool:
 
 
 def _frames_in(block: Block) -> tuple[Uint8Array, Int64Array, Int64Array]:
-    """Return the frames in a block's memory, end to end, where they start, and their sizes."""
     starts, sizes = block.offsets - HEADER_BYTES, block.lengths + OVERHEAD_BYTES
     if (starts[1:] == starts[:-1] + sizes[:-1]).all():
         frames = block.data[starts[0] : starts[-1] + sizes[-1]]
@@ -148,13 +137,7 @@ def _frames_in(block: Block) -> tuple[Uint8Array, Int64Array, Int64Array]:
 
 
 def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
-    r"""Put one record, given in pieces, into a frame at the start of `buffer`, and return it.
-
-    Examples
-    --------
-    >>> bytes(frame_pieces([b"one", b"two"], bytearray(100))) == frame([b"onetwo"])
-    True
-    """
+    """Put one record, given in pieces, into a frame at the start of `buffer`, and return it."""
     view = memoryview(buffer)
     stop = HEADER_BYTES
     for piece in pieces:
@@ -169,20 +152,12 @@ def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
 
 
 def frame(records: Sequence[Buffer] | Block) -> bytearray:
-    r"""Put many records into frames, end to end, as a file holds them.
-
-    The records are copied once; raises as :meth:`Block.from_records` about wrong ones.
-
-    Examples
-    --------
-    >>> bytes(frame([b""])).hex()
-    '000000000000000029039807d8ea82a2'
-    """
+    """Put many records into frames, end to end, as a file holds them."""
     records = records.views() if isinstance(records, Block) else as_bytes_like(records)
     n_records = len(records)
     lengths = np.fromiter(map(len, records), np.int64, n_records)
-    # One join copies all records and leaves room between them for a footer and the next header.
-    # An empty item at each end leaves room before the first and after the last too.
+    # One join copies all records and leaves room between them for a footer and the next header; an
+    # empty item at each end leaves room there.
     out = bytearray(OVERHEAD_BYTES).join([b"", *records, b""])
     del out[len(out) - HEADER_BYTES :], out[:FOOTER_BYTES]
     if not n_records:
@@ -195,7 +170,6 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
 
 
 def _headers(lengths: Int64Array) -> AnyArray:
-    """Make the headers of records of these lengths; shape (n,)."""
     headers = np.empty(lengths.size, HEADER)
     headers["length"] = lengths
     headers["crc"] = crc32c.length_crcs(headers["length"])
@@ -210,7 +184,7 @@ def is_header(data: bytes) -> bool:
 
 
 def read_headers(buffer: Uint8Array, starts: Int64Array) -> tuple[Uint64Array, BoolArray]:
-    """Read headers; return their lengths, and whether each one's CRC is wrong; shapes (n,)."""
+    """Return the lengths of headers, and whether each one's CRC is wrong; shapes (n,)."""
     headers = at_every_byte(buffer, HEADER)[starts]
     lengths = headers["length"]
     return lengths, crc32c.length_crcs(lengths) != headers["crc"]
@@ -221,8 +195,7 @@ def first_bad_data(
 ) -> int | None:
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 
-    `starts` and `stops` of the data are int64, shape (n,); each record's footer follows. A buffer
-    that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_runs`).
+    Each record's footer follows its data. A buffer that `is_owned` is written to meanwhile.
     """
     stored = at_every_byte(buffer, FOOTER)[stops]
     if _run_is_intact(buffer, starts, stops, stored, is_owned=is_owned):
@@ -250,7 +223,7 @@ def _run_is_intact(
         if not is_owned:
             data = buffer[begin[0] : end[-1]].copy()
             begin, end = begin - starts[first], end - starts[first]
-        if not run_matches(data, begin, end, plain[run]):
+        if not crc32c.run_matches(data, begin, end, plain[run]):
             return False
     return True
 
@@ -258,11 +231,7 @@ def _run_is_intact(
 def first_bad_frame(
     buffer: Uint8Array, starts: Int64Array, sizes: Int64Array, *, verify: bool = True
 ) -> int | None:
-    """Return the number of the first frame that is damaged or not of its size; None if none is.
-
-    `starts` and `sizes` describe the frames, int64, shape (n,). Without `verify` the CRCs of
-    the data are not checked.
-    """
+    """Return the number of the first frame that is damaged or not of its size; None if none is."""
     lengths, is_bad = read_headers(buffer, starts)
     is_bad |= lengths != (sizes - OVERHEAD_BYTES).astype(np.uint64)
     bad = np.flatnonzero(is_bad)[:1].tolist()
@@ -290,10 +259,9 @@ def data_of_frame(frame: bytes, size: int, *, verify: bool = True) -> bytes | No
 def frame_error(
     frame: bytes | memoryview, size: int, offset: int, source: str | None, index: int | None
 ) -> DataLossError | FailedPreconditionError:
-    """Return the error about a frame that is damaged or not of its size.
+    """Return the error about a frame that is damaged, not of its size, or cut by the end of its source.
 
-    `frame` holds fewer than `size` bytes if the source ends before. If the header is wrong,
-    the header alone is enough.
+    If the header is wrong, the header alone is enough.
     """
     if len(frame) < size:
         part = "this record" if size > HEADER_BYTES else "a record's header"

@@ -1,28 +1,17 @@
 """Find the next intact record after damage, without a loop over bytes.
 
-A record proves itself: the 4 bytes after a length are that length's CRC, the 4 bytes
-after the data are the data's. So where framing is lost, every offset is a *candidate*
-until one of the two rules it out::
-
-    ... damage ... ? ? ? [length|CRC] data ... [CRC] [length|CRC] ...
-                         ╰─ the first offset where both CRCs hold
+A record proves itself by two CRCs, so where framing is lost, every offset is a *candidate* until one of them
+rules it out.
 
 1. *Headers*: NumPy looks at all offsets of a piece at once. Few of them hold a length
    whose upper half is within the limit (zero for records below 4 GiB); for these, the CRC
    of the 8 length bytes is a handful of table look-ups.
 2. *Data*: the CRC of any stretch follows from the CRCs of the stream up to the stretch's
-   start and end (:func:`tfrecord_lite.records.crc_runs.crcs_between`). So reading the
+   start and end (:func:`~tfrecord_lite.records.crc32c.crcs_between`). So reading the
    bytes once checks all candidates, even long ones that overlap.
 
-Results are kept for the next damage. So the work is linear in the bytes of the stream,
-whatever they hold: a million forged headers that each promise megabytes cost a million
-look-ups, not a million megabytes. Memory is bounded by the earliest undecided candidate, at
-most one record, and about 20 bytes per candidate in it.
-
-A whole record inside another one's data passes both checks too;
-:class:`~tfrecord_lite.records.damage.SkippingStream` decides when such data is searched.
-
-No I/O.
+Results are kept for the next damage. So the work is linear in the bytes of the stream, whatever they hold.
+Memory is bounded by the earliest undecided candidate, at most one record, and about 20 bytes per candidate in it.
 """
 
 from __future__ import annotations
@@ -33,13 +22,11 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, Uint32Array, at_every_byte
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.records.crc32c import crc32c, length_crcs, unmask
-from tfrecord_lite.records.crc_runs import crcs_between
+from tfrecord_lite.records.crc32c import crc32c, crcs_between, length_crcs, unmask
 from tfrecord_lite.records.framing import FOOTER
 
 _PIECE_BYTES = 64 * 1024
 """How many offsets are looked at together."""
-
 _HIGHEST_LENGTH = 2**62
 """Offsets are int64, and no stream is longer."""
 
@@ -48,13 +35,6 @@ def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, I
     """Find all offsets where a length within the limit is followed by its CRC.
 
     Returns the offsets, ascending, and the lengths; int64, shapes (n_headers,).
-
-    Examples
-    --------
-    >>> from tfrecord_lite.records.framing import frame
-    >>> starts, lengths = find_headers(np.frombuffer(b"??" + frame([b"one", b""]), np.uint8), 2**31)
-    >>> starts.tolist(), lengths.tolist()
-    ([2, 21], [3, 0])
     """
     n_places = data.size - HEADER_BYTES + 1
     if n_places <= 0:
@@ -70,45 +50,29 @@ def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, I
 _CANDIDATE = np.dtype(
     [("start", np.int64), ("stop", np.int64), ("crc", np.uint32), ("is_intact", np.bool_)]
 )
-"""A header whose data is intact or not checked yet: where the data starts and stops in the stream, and the CRC of
-the stream up to the start."""
+"""A header whose data is intact or not checked yet: where the data starts and stops, and the CRC up to the start."""
 
 
 class RecordFinder:
-    """Find the next intact record, again and again, in a stream that is read piece by piece.
-
-    Records longer than `max_record_bytes` are not found.
-
-    Examples
-    --------
-    >>> from tfrecord_lite.records.framing import frame
-    >>> data = np.frombuffer(b"damage" + frame([b"one"]), np.uint8)
-    >>> RecordFinder(2**31).find(data, 0, 1, is_end=True)
-    6
-    """
+    """Find the next intact record, again and again, in a stream that is read piece by piece."""
 
     def __init__(self, max_record_bytes: int) -> None:
         self._max_record_bytes = max_record_bytes
-        self._scanned = 0  # in the stream: where the next header is looked for
+        self.scanned: int = 0  # in the stream: where the next header is looked for
         self._crc = 0  # of the stream from anywhere up to _frontier
         self._candidates: AnyArray = np.empty(0, _CANDIDATE)  # by offset
 
     @property
     def _frontier(self) -> int:
         """The end of the bytes that `_crc` covers: one byte before the data of the next header."""
-        return self._scanned + HEADER_BYTES - 1
+        return self.scanned + HEADER_BYTES - 1
 
     @property
     def wanted_from(self) -> int:
         """The first offset of the stream that :meth:`find` has to see again."""
         if self._candidates.size:
             return int(self._candidates["start"][0]) - HEADER_BYTES
-        return self._scanned
-
-    @property
-    def scanned(self) -> int:
-        """The offset where the next header is looked for; all before it is known."""
-        return self._scanned
+        return self.scanned
 
     def n_intact(self, offset: int, n_records: int) -> int:
         """Count the records from an offset on that are known to be intact, at most `n_records`.
@@ -129,41 +93,39 @@ class RecordFinder:
     ) -> int | None:
         """Return the offset in the stream of the first intact record that starts at `first` or later.
 
-        The stream's end if there is none; None if more bytes are needed to tell. `data`, uint8,
-        shape (n_bytes,), is the stream from offset `base` on: from `first` or before it, in a
-        further call for the same record from `wanted_from` or before it. `first` is never lower
-        than in an earlier call; `is_end` means that the stream ends after `data`. All before
-        `through` is scanned, even if a record was found already.
+        The stream's end if there is none; None if more bytes are needed to tell. `data` is the stream
+        from offset `base` on, which is at most `first`, in a further call for the same record `wanted_from`.
+        `first` is never lower than in an earlier call; `is_end` means that the stream ends after `data`. All
+        before `through` is scanned, even if a record was found already.
         """
         end = base + data.size
         self._forget_before(first)
         last = end - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
         through = min(through, last)
-        while (
-            not (candidates := self._candidates)["is_intact"][:1].any() or self._scanned < through
-        ):
+        while True:
+            candidates = self._candidates
+            if candidates["is_intact"][:1].any() and self.scanned >= through:
+                return int(candidates["start"][0]) - HEADER_BYTES
             until = self._next_edge()
             if until > last and not is_end:
                 return None
-            if self._scanned < last:
+            if self.scanned < last:
                 self._scan(data, base, min(until, last))
                 continue
             # Undecided records reach past the end of the stream.
             self._candidates = candidates = candidates[candidates["is_intact"]]
             if not candidates.size:
                 return end
-        return int(candidates["start"][0]) - HEADER_BYTES
 
     def find_run(self, data: Uint8Array, base: int, first: int, stop: int) -> int:
-        """Return the offset of the first intact record from which a run of them ends at `stop`.
+        """Return the offset of the first intact record from which a run of them ends at `stop`, else `stop`.
 
-        A run is intact records, each of which begins where the previous one ends. Returns `stop` if
-        there is none. `data` and `base` are as for :meth:`find`, and reach to `stop` at least;
-        `first` is never lower than in an earlier call.
+        Each record of a run begins where the previous one ends. `data` reaches to `stop` at least; otherwise
+        as for :meth:`find`.
         """
         self._forget_before(first)
         last = stop - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
-        while self._scanned < last:
+        while self.scanned < last:
             self._scan(data, base, min(self._next_edge(), last))
         candidates = self._candidates
         candidates = candidates[: np.searchsorted(candidates["start"], stop)]  # of a search before
@@ -183,24 +145,23 @@ class RecordFinder:
         return int(starts[runs[0]]) if runs.size else stop
 
     def _forget_before(self, first: int) -> None:
-        """Drop the candidates before an offset; begin to look there if that was not done yet."""
-        if first > self._scanned:
-            self._scanned, self._crc, self._candidates = first, 0, self._candidates[:0]
+        if first > self.scanned:
+            self.scanned, self._crc, self._candidates = first, 0, self._candidates[:0]
         n_before = np.searchsorted(self._candidates["start"], first + HEADER_BYTES)
         self._candidates = self._candidates[n_before:]
 
     def _next_edge(self) -> int:
         """Return up to where to scan next: twice as far each time while a long record is undecided."""
-        return self._scanned + max(_PIECE_BYTES, self._scanned - self.wanted_from)
+        return self.scanned + max(_PIECE_BYTES, self.scanned - self.wanted_from)
 
     def _scan(self, data: Uint8Array, base: int, until: int) -> None:
         """Look for headers up to an offset, and decide on the data that ends there or before."""
-        piece = data[self._scanned - base : until - base + HEADER_BYTES - 1]
+        piece = data[self.scanned - base : until - base + HEADER_BYTES - 1]
         headers, lengths = find_headers(piece, self._max_record_bytes)
-        starts = headers + (self._scanned + HEADER_BYTES)
+        starts = headers + (self.scanned + HEADER_BYTES)
         stops = starts + lengths
         old, frontier = self._candidates, self._frontier
-        self._scanned = until
+        self.scanned = until
 
         # The offsets in this piece, in order, up to which the stream's CRC is needed.
         edges = np.concatenate([starts, stops, old["stop"]])

@@ -1,12 +1,4 @@
-"""Files of records that appear together, and which record goes to which of them.
-
-::
-
-    records ──cut──> (shard, records) ──> RecordSink ──> OutputFile, under a temporary name
-      Evenly, Filling                                        │
-      (a Spool before, if their                              │ all or none, what describes
-      number matters and is not known)             commit ───╯ the data first
-"""
+"""Files of records that appear together, and which record goes to which of them."""
 
 from __future__ import annotations
 
@@ -33,8 +25,8 @@ _SMALLEST_BUFFER_BYTES = 64 * 1024
 class ShardSet:
     """Files of records that are written under temporary names, and appear together.
 
-    Each has the sink that writes to it. A file object is written to as it is. `beside` are
-    finished files that describe them: one per file, or one for all.
+    A file object is written to as it is. `beside` are finished files that describe them: one per file, or one
+    for all.
     """
 
     def __init__(
@@ -68,7 +60,7 @@ class ShardSet:
     def commit(self) -> None:
         """Let all finished files appear under their names, what describes the data first.
 
-        Beside other data a sidecar is rejected, while our data without it would be read as byte
+        Beside other data a sidecar is rejected, while data without it would be read as byte
         strings. After a failure, files that replaced none are taken back.
         """
         everything = [*self.beside, *self.files]
@@ -81,13 +73,13 @@ class ShardSet:
             raise
 
     def take_back(self) -> None:
-        """Take back the files that have appeared, but for those that replaced others; errors are ignored."""
+        """Take back the files that have replaced no others; errors are ignored."""
         for file in filter(self._new.__contains__, self.files):
             with contextlib.suppress(OSError):  # the first error is raised
                 file.take_back()
         for i, file in enumerate(self.beside):
             described = self.files if len(self.beside) == 1 else [self.files[i]]
-            if file in self._new and not any(data.is_placed for data in described):
+            if file in self._new and not any(data.place for data in described):
                 with contextlib.suppress(OSError):
                     file.take_back()
 
@@ -101,7 +93,7 @@ class ShardSet:
 
 
 class Evenly:
-    """Of `total` records, each shard has as many as the others to within one, that follow each other."""
+    """Each shard has as many of `total` records as the others to within one, that follow each other."""
 
     def __init__(self, num_shards: int, total: int) -> None:
         self._num_shards, self._total = num_shards, total
@@ -140,14 +132,12 @@ class Filling:
         self._shard, self._done = self._shard + 1, 0
 
     def take(self, records: Any) -> int:
-        """Count as many of the next records, at least one, in this shard as there is room for; return how many."""
+        """Count as many of the next records, at least one, in this shard as fit; return how many."""
         if len(records) == 1:
             self._done += len(records[0]) + OVERHEAD_BYTES if self._by_bytes else 1
             return 1
         is_block = isinstance(records, Block)
-        lengths = (
-            records.lengths if is_block else np.fromiter(map(len, records), np.int64, len(records))
-        )
+        lengths = records.lengths if is_block else np.array([*map(len, records)], np.int64)
         sizes = lengths + OVERHEAD_BYTES if self._by_bytes else np.ones_like(lengths)
         before = self._done + np.cumsum(sizes) - sizes  # in the shard, before each record
         n_taken = int(np.searchsorted(before, self._limit))
@@ -172,10 +162,7 @@ def folder_of(target: Source) -> str | None:
 
 
 class Spool:
-    """Records in a nameless temporary file, until it is known how many there are.
-
-    Only then it is known which shard each belongs to, if shards have records that follow each other.
-    """
+    """Records in a nameless temporary file, until their number is known, which shards depend on."""
 
     def __init__(self, target: Source) -> None:
         """Open the file, on the file system of the target if that is a local file."""

@@ -1,38 +1,26 @@
 """RecordSink: one open file that records are written to.
 
-::
-
-    records ──frame──> frames ──(compressor)──> bytes ──> OutputFile
-    pending            many at a time           unwritten
-
 Framing one record costs nearly as much as framing a thousand, so a sink collects records.
-Reading is :class:`tfrecord_lite.records.stream.RecordStream`'s.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, codec_named
+from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces, frames_of
-
-if TYPE_CHECKING:
-    from tfrecord_lite.files.output import OutputFile
 
 BUFFER_BYTES = 1024 * 1024
 """How many bytes of records a sink collects before it frames and writes them."""
-
 _LARGE_BLOCK_BYTES = 128 * 1024
 """From this size on a block is written alone."""
-
 _SMALL_BLOCK_BYTES = 32 * 1024
 """A smaller block's records are collected one by one, so that no small pieces are written."""
-
 _MAX_KEPT_BUFFERS = 8
 """Memory for a record larger than this many buffers is not kept for the next."""
 
@@ -44,8 +32,7 @@ class RecordSink:
     to one thread of one process.
 
     An added record belongs to the sink, even if the call raises. A write that fails (a full
-    disk) raises :class:`OSError` and loses nothing: the file is as it was before, and the next
-    call tries again.
+    disk) raises :class:`OSError` and loses nothing: the next call tries again.
     """
 
     def __init__(
@@ -54,7 +41,6 @@ class RecordSink:
         self._file = file
         self._buffer_bytes = buffer_bytes
         self.compression: str = TFRecordOptions.get_compression_type_string(options)
-        """The compression, "" for none."""
         codec = codec_named(self.compression)
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
@@ -101,7 +87,7 @@ class RecordSink:
             self._drain()
 
     def add_shared(self, records: Sequence[Buffer] | Block) -> None:
-        """Add many records as :meth:`add_all`; of a block that others may hold too, whose memory is not written to."""
+        """Add many records as :meth:`add_all`, without writing to the memory of a block."""
         if not isinstance(records, Block):
             self.add_all(records)
         elif records.nbytes < _SMALL_BLOCK_BYTES:
@@ -127,13 +113,11 @@ class RecordSink:
             self._large = buffer
 
     def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:
-        """Write what is pending, then these frames."""
         self._take_pending()
         self._take(frames, n_records)
         self._file.write(self._unwritten)
 
     def _drain(self) -> None:
-        """Frame, compress and write what is pending."""
         self._take_pending()
         self._file.write(self._unwritten)
 
@@ -162,8 +146,7 @@ class RecordSink:
     def finish(self) -> None:
         """Write what is pending and the end of the compressed stream, and close the file.
 
-        After a failure it can be called again, but no more records can be added if
-        only the end was left to write.
+        After a failure it can be called again, but then maybe no more records can be added.
         """
         self._drain()
         if self._compressor is not None:

@@ -1,11 +1,4 @@
-"""RecordStream: one open file that records are read from.
-
-::
-
-    file ──> InputFile ──(Inflated)──> FrameDecoder ──> blocks, or bytes per record
-
-Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
-"""
+"""RecordStream: one open file that records are read from."""
 
 from __future__ import annotations
 
@@ -26,23 +19,16 @@ from tfrecord_lite.records.decoder import LARGE_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import is_header
 
 _DEFAULTS = ReadSettings()
-
 _PEEK_BYTES, _LOOK_BYTES = 512, 64 * 1024
-"""To recognise a compression, and another format, by the beginning of a longer file."""
 _BZ2_BLOCK = b"1AY&SY"
-"""How the first block of a BZ2 stream begins, after the stream's own four bytes."""
 
 
 class RecordStream:
     """Read the records of one open file.
 
-    Damage is raised, whatever `options` say about it; :class:`tfrecord_lite.records.damage.SkippingStream`
-    skips it. `limits` on what
-    a compressed file inflates to replace the options' limits. If records are large and no number
-    is asked for, a block has room for `block_records`. `ahead` fetches this file with others.
-
-    At the end of the file every method returns None, and can be called again: if the
-    file has grown, it returns the new records (rule R8).
+    Damage is raised, whatever `options` say. `limits` on what a compressed file inflates to replace those of the
+    options. If records are large and no number is asked for, a block has room for `block_records`. `ahead` fetches
+    this file with others. At the end of the file every method returns None, or new records if it has grown (rule R8).
     """
 
     def __init__(
@@ -57,16 +43,13 @@ class RecordStream:
         self.name: str = name_of(source)
         self._block_records = block_records
         try:
-            self._file: InputFile = open_input(
-                source, options.storage_options, ahead, options.read_ahead
-            )
+            file = open_input(source, options.storage_options, ahead, options.read_ahead)
         except OSError as error:
             raise opening_error(error, self.name) from None
+        self._file: InputFile = file
         try:
             self._limits = limits or options.inflation
-            self._short_head: int | None = (
-                None  # bytes of a file too short to recognise its compression
-            )
+            self._short_head: int | None = None  # bytes of a file too short to see its compression
             self._open_content(options.codec_name)
         except BaseException:
             self._file.close()
@@ -79,7 +62,7 @@ class RecordStream:
         )
 
     def _open_content(self, name: str | None = None) -> None:
-        """Read the file as this compression, or the one that its first bytes show."""
+        """Read the file as this compression, or the one of its first bytes."""
         if name is None:
             name, self._short_head = _detect(self._file)
         self.compression: str = name
@@ -92,9 +75,8 @@ class RecordStream:
         """Return the next block, of `n_records` if the file has them; None at its end.
 
         Without a number, a block is what one read brings: a megabyte, or more if records are
-        large. Raises DataLossError for damage right after the records given out so far;
-        ``TRUNCATED`` for a file that ends inside a record (rules R2, R3); ``NOT_A_TFRECORD`` for
-        one that begins as files of another format do.
+        large. Damage is raised right after the records before it; ``TRUNCATED`` for a file that ends inside
+        a record (rules R2, R3); ``NOT_A_TFRECORD`` for one that begins as files of another format do.
         """
         decoder = self.decoder
         try:
@@ -102,7 +84,7 @@ class RecordStream:
                 try:
                     goes_on = self.fill(n_records or self._block_records)
                 except (DataLossError, OSError) as error:
-                    # Return the records before it first; the next call meets the error again.
+                    # Return the records before it first; the next call repeats the error.
                     if not len(rest := decoder.rest()):
                         raise
                     self._read_error = error if isinstance(error, OSError) else None
@@ -117,17 +99,14 @@ class RecordStream:
         return block
 
     def next_records(self) -> Block | list[bytes] | None:
-        """Return the next records, at least one; large ones as ``bytes``, read without a copy.
-
-        Otherwise as :meth:`next_block`.
-        """
+        """Return the next records as :meth:`next_block`; large ones as ``bytes``, read without a copy."""
         decoder = self.decoder
         records: Block | list[bytes] | None
         try:
             while (records := decoder.next_block()) is None:
                 # Nobody has set an end, and the file's own is known.
                 is_raw = self._content is self._file and not self.is_closed and self._end is None
-                if is_raw and decoder.next_length >= LARGE_BYTES:
+                if is_raw and (decoder.next_length or 0) >= LARGE_BYTES:
                     records = decoder.large_batch(self._file.read, self._file.remaining())
                     if records is not None:
                         break
@@ -160,16 +139,16 @@ class RecordStream:
 
     @property
     def remote_bytes(self) -> int:
-        """The size of a file of a store when it was opened; 0 of others, or if it is not known."""
+        """The size of a file of a store when it was opened; 0 of others, or if unknown."""
         return self._file.size if isinstance(self._file, AheadInput) else 0
 
     def begin_at(self, offset: int, n_records: int) -> None:
-        """Start an uncompressed file at this offset, after `n_records`; before anything is read."""
+        """Start an uncompressed file at this offset, after `n_records`."""
         self.decoder.begin_at(offset, n_records)
         self._file.skip(offset)
 
     def end_at(self, offset: int | None) -> None:
-        """End at this offset, where a record ends, as at the end of a file; None for its own end."""
+        """End at this offset, where a record ends; None for the end of the file."""
         self._end = offset
         if isinstance(self._file, AheadInput):
             self._file.end_at(offset)
@@ -217,10 +196,7 @@ class RecordStream:
             self._file.skip(n_bytes)
 
     def _explained(self, error: DataLossError) -> DataLossError:
-        """Return an error about the first bytes as one that says what they look like, if known.
-
-        OSError if the file is another than it was.
-        """
+        """Return an error about the first bytes as one that says what they look like, if known."""
         if isinstance(self._file, AheadInput):
             self._file.check()
         is_start = not self.offset and (
@@ -249,8 +225,9 @@ class RecordStream:
         head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
         content = looks_like(head, is_whole=is_whole)
         inside = f", compressed with {self.compression}" if self.compression else ""
-        if self.compression and (inner := _compression_inside(head)) is not None:
-            content = f"records compressed twice, with {inner}, then with {self.compression}"
+        inner = (name for name in CODECS if _begins_with_record(head, CODECS[name].decompressor))
+        if self.compression and (name := next(inner, None)) is not None:
+            content = f"records compressed twice, with {name}, then with {self.compression}"
             inside = "; inflate the file once"
         elif _begins_with_record(head, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
             content = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
@@ -267,23 +244,16 @@ class RecordStream:
         self._file.close()
 
 
-def _compression_inside(head: bytes) -> str | None:
-    """Name the compression of records that begin with these bytes; None if they cannot be inflated."""
-    names = (name for name in CODECS if _begins_with_record(head, CODECS[name].decompressor))
-    return next(names, None)
-
-
 def _begins_with_record(head: bytes, decompressor: Callable[[], Any]) -> bool:
-    """Whether these bytes inflate to the header of a record."""
     with suppress(Exception):  # what decompressors raise, or that one is not installed
         return is_header(decompressor().decompress(head, HEADER_BYTES))
     return False
 
 
 def _detect(file: InputFile) -> tuple[str, int | None]:
-    """Find a file's compression; the CRC of the first length proves that there is none.
+    """Return a file's compression, and None; or its few bytes, if later ones may show another.
 
-    Returns it, and None; or the bytes so far, if later ones may show another.
+    The CRC of the first length proves that there is none.
     """
     first = file.peek(HEADER_BYTES)
     if is_header(first):
@@ -296,8 +266,7 @@ def _detect(file: InputFile) -> tuple[str, int | None]:
     if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first):
         is_snappy = looks_like(file.peek(_PEEK_BYTES), is_whole=False) == SNAPPY_BLOCKS
         return SNAPPY.name if is_snappy and find_spec("cramjam") else "", None
-    # The first bytes of some texts could also begin a compressed stream.
-    # A few bytes of text are text, unless all of them are the magic of BZ2, which is text too.
+    # Some texts begin as compressed streams do. A few bytes of text are text, unless they are the magic of BZ2.
     is_short = len(first) < HEADER_BYTES
     may_be_text = name and first.isascii() and first[4:10] != _BZ2_BLOCK
     if may_be_text and looks_like(file.peek(_PEEK_BYTES), is_whole=is_short and name != "BZ2"):

@@ -1,20 +1,12 @@
 """Read what can be inflated of a damaged compressed file.
 
-::
-
-    [member 1   ][member 2 # ? ? ? ? ? ? ? ][member 3   ]
-     inflates      up to #    cannot be       found by its first bytes
-
 A deflate stream cannot be entered in its middle, so nothing of it can be inflated after damage.
 A further member (rule C5: appending writes one, and ``cat a.gz b.gz`` joins them) is looked for
 by its magic bytes. An offset with these is a *candidate*; those in a record that is itself a
 compressed file, stored unchanged, are inside bytes that inflated to an intact record, and are skipped.
 
 A member whose end is missing may take the next one for its data, and the records stored there come
-out of it as well. So the first candidate in damage that gives a record takes over::
-
-    reading       [records . . . torn][records, once more]
-    the next one                      [records, all of them . . .
+out of it as well. So the first candidate in damage that gives a record takes over.
 
 To know where a candidate is in the content, the file is read in pieces that end at
 candidates: the number of bytes inflated up to there is the offset in the content.
@@ -27,6 +19,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import IO, cast
 
@@ -40,57 +33,46 @@ from tfrecord_lite.records.stream import RecordStream
 
 _MIN_PIECE_BYTES, _PIECE_BYTES = 512, 64 * 1024
 """How many bytes are searched at once for a candidate: twice as many each time, up to the second."""
-
 _LATE_BYTES = 8
 """A decompressor may keep back this many bytes that it could give."""
-
 _MAX_TIMES, _FREE_COST, _PIECE_COST = 8, 64 * 1024 * 1024, 4096
 """What is read twice, or in vain, costs the bytes read and inflated, and some more per piece. It may
 cost a multiple of the file's size plus a constant; after that nothing is read twice, so the work is
 linear for any file."""
-
 _GZIP_START = b"\x1f\x8b\x08\0"
 """The only four bytes with which writers of records begin a GZIP stream; six more are of no matter."""
-
 _MAX_CANDIDATES = 100_000
 """How many candidates in one damaged place are tried: the last ones."""
 
 
+@dataclass(eq=False)
 class _MemberFile:
     """A file from an offset on, as a file object whose reads end where a member may begin."""
 
-    def __init__(
-        self, file: IO[bytes], name: str, start: int, magic: bytes, head: bytes = b""
-    ) -> None:
-        self.name = name
-        self._file = file
-        self._head = head  # in place of the first bytes of the file
-        self._at = start
-        self._magic = magic
-        self._n_ahead = _MIN_PIECE_BYTES
-        self._ahead = b""  # bytes of the file from _ahead_at on, to look for candidates in
-        self._ahead_at = 0
-        self._is_end = False  # they reach to the end of the file
-        self.cost: int = 0
-        """Of what was read so far, repetitions included."""
-        self.on_candidate: Callable[[int], object] = lambda _: None
-        """Called with the offset of each candidate, before more is read."""
+    _file: IO[bytes]
+    name: str
+    _at: int
+    _magic: bytes
+    _head: bytes  # in place of the first bytes of the file
+    _n_ahead: int = _MIN_PIECE_BYTES
+    _ahead: bytes = b""  # bytes of the file from _ahead_at on, to look for candidates in
+    _ahead_at: int = 0
+    _is_end: bool = False  # they reach to the end of the file
+    cost: int = 0  # of what was read so far, repetitions included
+    # Called with the offset of each candidate, before more is read.
+    on_candidate: Callable[[int], object] = lambda _: None
 
     def seekable(self) -> bool:
-        """Return that it can seek."""
         return True
 
     def tell(self) -> int:
-        """Return the offset in the file."""
         return self._at
 
     def seek(self, offset: int) -> int:
-        """Go to an offset in the file."""
         self._at = offset
         return offset
 
     def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most that many, and at most up to the next candidate."""
         begin, n_magic = self._at - self._ahead_at, len(self._magic)
         if not 0 <= begin <= len(self._ahead) - n_magic:
             self._file.seek(self._at)
@@ -113,10 +95,7 @@ class _MemberFile:
 
 
 class MemberReader:
-    """Read the records of a compressed file, past damage.
-
-    `file` can seek; `show` is called with the offset that is reached.
-    """
+    """Read the records of a compressed file, past damage; `show` is called with the offset that is reached."""
 
     def __init__(
         self, file: IO[bytes], name: str, settings: ReadSettings, show: Callable[[int], object]
@@ -131,17 +110,13 @@ class MemberReader:
         self._head = b""  # to be read in place of damaged first bytes
 
     def _open(self, start: int) -> tuple[_MemberFile, RecordStream]:
-        """Open the file from an offset on."""
         part = _MemberFile(self._file, self._name, start, self._codec.magic, self._head)
         # It is read in smaller pieces than those for which a ratio is computed.
         limits = self._settings.inflation._replace(ahead_bytes=PIECE_BYTES)
         return part, RecordStream(cast("IO[bytes]", part), self._settings, limits=limits)
 
     def parts(self) -> Iterator[Block | DamagedSpan]:
-        """Yield intact records and damage, in the order of the file.
-
-        A span has the reason, the detail and the length; its place is relative to its stream.
-        """
+        """Yield intact records and damage, in the order of the file; the place of a span is relative to its stream."""
         self._file.seek(0)
         head = self._file.read(MAGIC_BYTES)
         # The first member may be one without content, as ZSTD has them, with another magic.
@@ -241,7 +216,6 @@ class MemberReader:
         return None
 
     def _candidates(self, at: int) -> Iterator[int]:
-        """Yield the candidates from an offset on."""
         n_bytes = _MIN_PIECE_BYTES
         n_magic = len(self._codec.magic)
         while True:

@@ -1,8 +1,6 @@
 """Save every intact record of a damaged file to a new file, and report what is lost.
 
-From a compressed file, the parts that can be inflated are saved (:mod:`.members`). A record whose
-CRCs are wrong is never written. The damaged file is opened for reading only. The new file is
-written under a temporary name and renamed when it is complete.
+A record whose CRCs are wrong is never written; of a compressed file, what can be inflated is saved.
 """
 
 from __future__ import annotations
@@ -16,40 +14,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Unpack
 
+from tfrecord_lite import errors
 from tfrecord_lite.block import OVERHEAD_BYTES, Block
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import without_numbers
-from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.errors import (
-    DamagedSpan,
-    DamageReport,
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    levels_to_caller,
-)
-from tfrecord_lite.files.compression import (
-    CompressionType,
-    codec_named,
-    compression_of_name,
-    compression_to_write,
-    is_infer,
-)
+from tfrecord_lite.files import compression, names
 from tfrecord_lite.files.inflate import InflationLimits
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import (
-    SIDECAR_SUFFIX,
-    StorageOptions,
-    check_storage_options,
-    companion,
-    expand,
-    is_file_object,
-    is_same_file,
-    is_url,
-    name_of,
-)
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog
@@ -63,24 +34,23 @@ def recover(
     path: str | bytes | os.PathLike[str],
     output_path: str | bytes | os.PathLike[str],
     *,
-    output_compression: CompressionType = "infer",
+    output_compression: compression.CompressionType = "infer",
     overwrite: bool = False,
     progress: Progress = None,
     **options: Unpack[ReadOptions],
-) -> DamageReport:
+) -> errors.DamageReport:
     """Write every intact record of a damaged file to a new one.
 
     Parameters
     ----------
     path : str, bytes or PathLike
-        A local path, or a URL whose file can seek. Never changed. A pattern must match one file.
+        A local path, or a URL whose file can seek. A pattern must match one file.
     output_path : str, bytes or PathLike
-        The new file; it appears when it is complete. None is written if the file is damaged and
-        not one intact record is found in it. If there is a sidecar beside the damaged file, there is
-        one beside the new file, too.
+        The new file; it appears when it is complete, with a sidecar if the damaged file has one. None is
+        written if the file is damaged and not one intact record is found in it.
     output_compression : str, int, TFRecordOptions or None, optional
-        The compression of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means the one of the
-        damaged file if the new name's ending does not choose one.
+        As for :class:`TFRecordWriter`; but ``"infer"`` means the one of the damaged file if the new
+        name's ending does not choose one.
     overwrite : bool, optional
         Replace an existing file, if a new one is written.
     progress : bool or callable, optional
@@ -93,8 +63,7 @@ def recover(
     Returns
     -------
     DamageReport
-        For one file: how many records were written (with none and damage, there is no new file),
-        and what was lost. Offsets count the bytes
+        How many records were written, and what was lost. Offsets count the bytes
         that could be inflated; bytes between two members that could not be have no length.
 
     Raises
@@ -103,10 +72,9 @@ def recover(
         If `output_path` exists, without `overwrite`.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if both are one file, for several files
-        (:func:`tfrecord_lite.apps.rearrange.merge_files` takes these), and for wrong options.
+        (see :func:`tfrecord_lite.apps.rearrange.merge_files`), and for wrong options.
     TypeError
-        For a file object, since the damaged file is read more than once, and the new one is
-        renamed.
+        For a file object.
     FailedPreconditionError
         ``UNSUPPORTED`` for a pipe.
     DataLossError
@@ -127,27 +95,27 @@ def recover(
     >>> report.records, report.lost_bytes, list(TFRecordReader("intact.tfrecord"))
     (2, 20, [b'Ada', b'Grace'])
     """
-    if is_file_object(path) or is_file_object(output_path):
+    if names.is_file_object(path) or names.is_file_object(output_path):
         raise TypeError("recover takes paths or URLs, not file objects")
     check_progress(progress)
-    target = name_of(output_path)
+    target = names.name_of(output_path)
     settings = settings_of(options)
     storage_options = settings.storage_options
-    check_storage_options(storage_options, path, target)
+    names.check_storage_options(storage_options, path, target)
     source = _source_of(path, storage_options)
-    compression_to_write(target, output_compression)  # checked before anything is read
-    if is_same_file(source, target, storage_options):
+    compression.compression_to_write(target, output_compression)  # checked before anything is read
+    if names.is_same_file(source, target, storage_options):
         detail = "the new file would replace the damaged one; give another name"
-        raise argument_error(detail, source=target)
+        raise errors.argument_error(detail, source=target)
     with closing(RecordStream(source, settings)) as stream:
         settings = replace(settings, compression=stream.compression)
-    if is_infer(output_compression) and not compression_of_name(target):
+    if compression.is_infer(output_compression) and not compression.compression_of_name(target):
         output_compression = settings.compression
     described = _described(source, storage_options)
     limits = InflationLimits(settings.max_inflated_bytes)
     damage = DamagedSpans()
     n_records = record_bytes = n_bytes = 0  # as if of one stream
-    output_options = compression_to_write(target, output_compression)
+    output_options = compression.compression_to_write(target, output_compression)
     with DataFiles([target], output_options, storage_options) as outputs:
         outputs.open(target)
         if outputs.files[0].replaces(target) and not overwrite:
@@ -163,59 +131,59 @@ def recover(
                     damage.add(replace(part, offset=n_bytes, index=index, records_before=n_records))
                 n_bytes = record_bytes + n_records * OVERHEAD_BYTES + damage.lost_bytes
                 if excess := limits.excess(n_bytes, 0):
-                    too_large = Reason.INFLATED_TOO_LARGE
-                    raise DataLossError(too_large, n_bytes, source, n_records, detail=excess)
+                    too_large = errors.Reason.INFLATED_TOO_LARGE
+                    raise errors.DataLossError(too_large, n_bytes, source, n_records, detail=excess)
             meter.finish()
         if n_records or not damage.kept:
             (fingerprint,) = outputs.finish()
             if described is not None:
-                place = companion(target, SIDECAR_SUFFIX)
+                place = names.companion(target, names.SIDECAR_SUFFIX)
                 outputs.add_sidecar(place, described._replace(fingerprint=fingerprint))
             outputs.commit()
             sidecar.remove_stale(target, storage_options)
-        elif damage.kept[0].reason is Reason.NOT_A_TFRECORD:
+        elif damage.kept[0].reason is errors.Reason.NOT_A_TFRECORD:
             raise damage.kept[0].error()
-    return DamageReport((damage.report(source, n_records, record_bytes),))
+    return errors.DamageReport((damage.report(source, n_records, record_bytes),))
 
 
-def _source_of(path: str | bytes | os.PathLike[str], storage_options: StorageOptions) -> str:
-    """Return the name of the one file, which is no pipe."""
-    files = expand(path, storage_options if is_url(name_of(path)) else None)
-    source = name_of(files[0])
+def _source_of(path: str | bytes | os.PathLike[str], storage_options: names.StorageOptions) -> str:
+    files = names.expand(path, storage_options if names.is_url(names.name_of(path)) else None)
+    source = names.name_of(files[0])
     if len(files) > 1:
-        detail = (
-            f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
-            "use 'tfrecord merge --skip-damage', or merge_files with a TFRecordReader(files, on_error='skip')"
-        )
-        raise argument_error(detail, source=source)
-    if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
+        detail = f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
+        detail += "use 'tfrecord merge --skip-damage', or merge_files with a TFRecordReader(files, on_error='skip')"
+        raise errors.argument_error(detail, source=source)
+    if not names.is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
         detail = "a pipe can be read only once; copy it into a file first"
-        raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
+        raise errors.FailedPreconditionError(
+            errors.Reason.UNSUPPORTED, source=source, detail=detail
+        )
     return source
 
 
-def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:
+def _described(source: str, storage_options: names.StorageOptions) -> sidecar.Sidecar | None:
     """Return the sidecar of a damaged file, without the labels of rows; warn if it is of other data."""
     try:
         with warnings.catch_warnings(action="ignore"):  # that the data are damaged is known
             description = sidecar.read_beside(source, storage_options, may_be_damaged=True)
-    except InvalidArgumentError as error:
+    except errors.InvalidArgumentError as error:
         text = f"the new file gets no sidecar, since the damaged file's does not fit: {error}"
-        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+        warnings.warn(text, UserWarning, stacklevel=errors.levels_to_caller())
         return None
     return description and description._replace(dataframe=without_numbers(description.dataframe))
 
 
-def _parts(source: str, settings: ReadSettings, meter: Meter) -> Iterator[Block | DamagedSpan]:
-    """Yield the intact records of a file and the damage, in order."""
+def _parts(
+    source: str, settings: ReadSettings, meter: Meter
+) -> Iterator[Block | errors.DamagedSpan]:
     size = total_bytes([source])
-    codec = codec_named(settings.codec_name or "")
+    codec = compression.codec_named(settings.codec_name or "")
     if codec is not None and codec.joinable:
         with closing(open_seekable(source, settings.storage_options)) as file:
             reader = MemberReader(file, source, settings, lambda at: meter.update(at, size))
             yield from reader.parts()
         return
-    spans: list[DamagedSpan] = []
+    spans: list[errors.DamagedSpan] = []
     with closing(RecordStream(source, settings)) as stream:
         records = DamageLog(spans.append, None).skipping(stream)
         while True:

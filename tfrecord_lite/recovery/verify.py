@@ -1,8 +1,7 @@
 """Check files: every checksum and, if asked for, every message; several files at a time.
 
-Files are read as :class:`TFRecordReader` reads them with ``on_error="skip"``, so it reports what a
-reader would find. Threads keep several cores busy, since checksums, inflating and reading release
-the GIL. Spawned processes would have to import everything first, and cannot take file objects.
+Threads keep several cores busy, since checksums, inflating and reading release the GIL. Spawned processes
+would have to import everything first, and cannot take file objects.
 """
 
 from __future__ import annotations
@@ -16,16 +15,8 @@ from itertools import repeat
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
 
+from tfrecord_lite import errors
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import (
-    MAX_SPANS,
-    DamageReport,
-    FileReport,
-    InvalidArgumentError,
-    TFRecordError,
-    argument_error,
-    require_int,
-)
 from tfrecord_lite.files.ahead import ReadAhead, share_of
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, is_url, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings, num_processors, read_settings
@@ -41,7 +32,6 @@ if TYPE_CHECKING:
     AnySchema: TypeAlias = Mapping[str, FeatureLike] | SequenceSchema
 
 _LARGE_RECORD_BYTES = 32 * 1024
-"""Records of at least this mean size are read one by one, straight into memory of their own."""
 
 
 def verify(
@@ -52,7 +42,7 @@ def verify(
     num_threads: int | None = None,
     progress: Progress = None,
     **options: Unpack[ReadOptions],
-) -> DamageReport:
+) -> errors.DamageReport:
     """Check every checksum of files, and find every damaged place.
 
     Parameters
@@ -72,24 +62,20 @@ def verify(
         one at a time.
     **options
         How files are read, see :class:`ReadOptions`; `verify`, `on_error`, `on_misfit` and `max_errors` do
-        not apply. A record larger than `max_record_bytes` is damage; a limit on what is inflated that
-        is exceeded is the file's `failure`.
+        not apply.
 
     Returns
     -------
     DamageReport
-        A :class:`FileReport` for each file, in order. If a file cannot be opened or read, the
-        error is its `failure`, and the others are still checked.
+        A :class:`FileReport` for each file, in order. If a file cannot be opened or read, or exceeds a
+        limit, the error is its `failure`, and the others are still checked.
 
     Raises
     ------
     FileNotFoundError
         If a pattern matches nothing, or no path was given.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for wrong options, or less than one thread; for a schema as
-        :class:`ExampleParser`.
-    TypeError
-        For limits that are not numbers.
+    InvalidArgumentError, TypeError
+        ``BAD_ARGUMENT`` for wrong options; for a schema as :class:`ExampleParser`.
 
     Examples
     --------
@@ -101,21 +87,20 @@ def verify(
     >>> report = verify("names.tfrecord")
     >>> report.is_sound, report.records, report.lost_bytes
     (False, 2, 20)
-    >>> span = report.spans[0]
-    >>> span.offset, span.reason.name, span.records_before, span.records_after
-    (19, 'DATA_CRC', 1, 1)
     """
     settings = settings_of(options)
     sources = expand(paths, settings.storage_options)
     check = partial(verify_each, sources, settings, messages=messages, schema=schema)
-    return DamageReport(tuple(check(num_threads=num_threads, progress=progress)))
+    return errors.DamageReport(tuple(check(num_threads=num_threads, progress=progress)))
 
 
 def settings_of(options: ReadOptions) -> ReadSettings:
     """Return options, checked, for what reads past all damage and checks everything."""
     for name in ("verify", "on_error", "on_misfit", "max_errors"):
         if name in options:
-            raise argument_error(f"{name} does not apply here: all damage is found and reported")
+            raise errors.argument_error(
+                f"{name} does not apply here: all damage is found and reported"
+            )
     return read_settings(options)
 
 
@@ -127,28 +112,25 @@ def verify_each(
     schema: AnySchema | None = None,
     num_threads: int | None = None,
     progress: Progress = None,
-) -> Iterator[FileReport]:
-    """Yield the reports of :func:`verify` file by file, each as soon as those before it are done.
-
-    `sources` holds no patterns; the other arguments are as for :func:`verify`.
-    """
+) -> Iterator[errors.FileReport]:
+    """Yield the reports of :func:`verify` file by file; `sources` holds no patterns."""
     if num_threads is None:
         num_threads = 1 if any(map(is_url, map(name_of, sources))) else num_processors()
-    num_threads = min(require_int("num_threads", num_threads, 1), len(sources))
+    num_threads = min(errors.require_int("num_threads", num_threads, 1), len(sources))
     options = replace(options, read_ahead=share_of(options.read_ahead, num_threads))
     _new_check(messages, schema)  # reject a wrong schema before anything is read
     check_progress(progress)
     is_over = Event()
 
-    def report(source: Source, ahead: ReadAhead | None = None) -> FileReport:
+    def report(source: Source, ahead: ReadAhead | None = None) -> errors.FileReport:
         try:
             stream = RecordStream(source, options, ahead=ahead)
         # ValueError is what fsspec's file systems raise about URLs.
         except (OSError, ImportError, ValueError) as error:
-            return FileReport(name_of(source), 0, 0, failure=error)
+            return errors.FileReport(name_of(source), 0, 0, failure=error)
         records = DamageLog("skip", None).skipping(stream)
         check = _new_check(messages, schema)
-        errors: list[InvalidArgumentError] = []
+        misfits: list[errors.InvalidArgumentError] = []
         n_errors, failure, are_large = 0, None, False
         try:
             while not is_over.is_set():
@@ -159,20 +141,20 @@ def verify_each(
                 if check is not None:
                     for _, wrong in misfits_in(cast("Block", taken), check):
                         n_errors += 1
-                        if n_errors <= MAX_SPANS:
-                            errors.append(wrong)
+                        if n_errors <= errors.MAX_SPANS:
+                            misfits.append(wrong)
                 n_bytes, n_records = stream.offset - offset, len(taken)
                 del taken  # so that the next ones can use this memory
                 # For checksums alone, large records are read in the faster way.
                 are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
                 meter.advance(stream.file_offset - file_offset)
-        except (OSError, TFRecordError) as error:
+        except (OSError, errors.TFRecordError) as error:
             if error is meter.error:
                 raise
             failure = error
         finally:
             stream.close()
-        report = replace(records.report(), message_errors=tuple(errors))
+        report = replace(records.report(), message_errors=tuple(misfits))
         return replace(report, num_message_errors=n_errors, failure=failure)
 
     with metered(progress, title_of(sources) if sources else "", "bytes") as meter:
@@ -187,9 +169,8 @@ def verify_each(
 
 
 def _in_threads(
-    report: Callable[[Source], FileReport], sources: list[Source], n: int, is_over: Event
-) -> Iterator[FileReport]:
-    """Yield the reports of files, which are read some at a time until the caller stops."""
+    report: Callable[[Source], errors.FileReport], sources: list[Source], n: int, is_over: Event
+) -> Iterator[errors.FileReport]:
     with ThreadPoolExecutor(n, "tfrecord-verify") as threads:
         try:
             yield from threads.map(report, sources)

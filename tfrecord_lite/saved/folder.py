@@ -16,9 +16,8 @@ from functools import cached_property
 from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.files.folders import SAVED, listing
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import StorageOptions
+from tfrecord_lite.files.names import SAVED, StorageOptions, listing
 from tfrecord_lite.saved.spec import VARIANT, Component, components_of, fields, refused
 from tfrecord_lite.tensors.dtypes import type_of_number
 from tfrecord_lite.wire.scalar import WireError, read_varint

@@ -18,8 +18,7 @@ from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import outer_rank, result
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.folders import SAVED
-from tfrecord_lite.files.names import StorageOptions
+from tfrecord_lite.files.names import SAVED, StorageOptions
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.urls import is_url
 from tfrecord_lite.records.sink import RecordSink

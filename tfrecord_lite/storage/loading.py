@@ -26,8 +26,7 @@ from tfrecord_lite.errors import argument_error, optional_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
-from tfrecord_lite.files.folders import is_saved
-from tfrecord_lite.files.names import Sources, expand, name_of
+from tfrecord_lite.files.names import Sources, expand, is_saved, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_of

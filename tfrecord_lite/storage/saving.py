@@ -31,8 +31,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
 from tfrecord_lite.files import names as file_names
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
-from tfrecord_lite.files.folders import SAVED
-from tfrecord_lite.files.names import check_storage_options, is_same_file, name_of
+from tfrecord_lite.files.names import SAVED, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress, check_progress, metered
