@@ -36,6 +36,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite.apps import endings
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, scan
@@ -346,17 +347,17 @@ def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
 
 def _target_kind(target: Source, settings: Settings) -> str:
     if settings.to is not None:
-        return formats.format_named(settings.to)
+        return endings.format_named(settings.to)
     if ext.is_file_object(target):
         raise argument_error("standard output has no name that tells a format; --to names it")
     name = ext.name_of(target)
     if _is_directory(name):
         detail = "the target is a directory; --to names the format of the files in it"
         raise argument_error(detail, source=name)
-    kind = formats.format_of(name)
+    kind = endings.format_of(name)
     if kind is None:
-        formats.check_not_of_loader(name)
-        known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
+        endings.check_not_of_loader(name)
+        known = ", ".join(usual for usual, *_ in endings.ENDINGS.values())
         detail = f"the name has no known format; --to names it, or an ending such as {known}"
         if name.lower().endswith(".json"):
             detail = (
@@ -377,12 +378,12 @@ def _is_directory(name: str) -> bool:
 
 def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
     """Yield the files that a source names, each as a whole."""
-    named = None if from_ is None else formats.format_named(from_)
+    named = None if from_ is None else endings.format_named(from_)
     if ext.is_file_object(source) or not ext.is_folder(ext.name_of(source)):
         for file in ext.expand(source):
             kind = named or formats.format_of_file(file)
             if kind is None:
-                formats.check_not_of_loader(ext.name_of(file))
+                endings.check_not_of_loader(ext.name_of(file))
                 detail = "neither name nor content tells a format; --from names it, such as jsonl for JSON lines"
                 raise argument_error(detail, source=ext.name_of(file))
             yield _Piece(file, kind)
@@ -395,7 +396,7 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
     for name in names:
         if ext.is_companion(name) or ext.is_hidden(name):
             continue
-        kind = (formats.format_of_file if formats.is_numbered(name) else formats.format_of)(name)
+        kind = (formats.format_of_file if endings.is_numbered(name) else endings.format_of)(name)
         if kind is not None and named in (None, kind):
             is_empty = False
             yield _Piece(name, kind)
@@ -424,20 +425,20 @@ def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
         source, _ = plan.open(piece)
         with contextlib.closing(source):
             schema = source.schema
-        if piece.kind not in formats.UNTYPED or set(map(ext.form_of, schema.types)) - {"null"}:
+        if piece.kind not in endings.UNTYPED or set(map(ext.form_of, schema.types)) - {"null"}:
             break
     return schema
 
 
 def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
-    ending = formats.ENDINGS[plan.kind][0]
+    ending = endings.ENDINGS[plan.kind][0]
     if plan.kind == "arrow" and (plan.settings.to or "").lower().endswith("feather"):
         ending = ".feather"
-    is_whole = plan.kind in (*formats.UNTYPED, "tfrecord")
+    is_whole = plan.kind in (*endings.UNTYPED, "tfrecord")
     word = plan.settings.compression or "none"
     codec = ext.CODECS.get(ext.COMPRESSION_WORDS[word] if is_whole else "")
     source = piece.source
-    stem = "stdin" if ext.is_file_object(source) else formats.stem_of(ext.name_of(source))
+    stem = "stdin" if ext.is_file_object(source) else endings.stem_of(ext.name_of(source))
     return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")  # noqa: PTH118
 
 

@@ -15,12 +15,10 @@ URL or a pipe.
 from __future__ import annotations
 
 import contextlib
-import os
-import re
-from itertools import chain
 from typing import Any, TypeAlias
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite.apps.endings import UNTYPED, format_of
 from tfrecord_lite.apps.tables import columnar_formats as columnar
 from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
 from tfrecord_lite.apps.tables.columnar_formats import ArrowSource, ParquetSource
@@ -33,74 +31,6 @@ from tfrecord_lite.extension import Source
 from tfrecord_lite.options import ReadSettings
 
 RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
-
-ENDINGS: dict[str, tuple[str, ...]] = {
-    "tfrecord": (".tfrecord", ".tfrecords", ".tfrec", ".tfr"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
-    "csv": (".csv",),
-    "tsv": (".tsv",),
-    "jsonl": (".jsonl", ".ndjson"),
-}
-"""Endings of the names of files, by format; the first is the usual one."""
-
-FORMATS = tuple(ENDINGS)
-_ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
-_OF_LOADERS = {
-    "webdataset": ("webdataset", "wds", "tar"),
-    "ArrayRecord": ("arrayrecord", "array_record"),
-}
-"""Formats with a library of their own, and the words and endings that name them."""
-UNTYPED = ("csv", "tsv", "jsonl")
-"""Formats that have no types of their own, and may be compressed as a whole."""
-_SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
-_ENDING = re.compile(rf"(?i)({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$")
-
-
-def format_named(name: str) -> str:
-    """Return the format of a name such as ``feather``; raise if there is none."""
-    kind = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
-    check_not_of_loader(f".{kind}")
-    if kind not in FORMATS:
-        known = ", ".join([*FORMATS, "feather"])
-        raise argument_error(f"unknown format {name!r}, expected one of {known}")
-    return kind
-
-
-def check_not_of_loader(name: str) -> None:
-    """Raise, with the way to go, if a file's name has the ending of another loader's format."""
-    ending = _SHARD_NUMBER.sub("", _without_codec(name).lower()).rpartition(".")[2]
-    for title, words in _OF_LOADERS.items():
-        if ending in words:
-            detail = f"{title} is read and written by its own library, and not converted here; "
-            detail += "the guide 'From and to the files of other loaders' has a recipe of ten lines"
-            raise argument_error(detail, source=name)
-
-
-def format_of(name: str) -> str | None:
-    """Return the format by the ending of a file's name; None without a known one.
-
-    >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
-    ('csv', 'tfrecord')
-    """
-    match = _ENDING.search(re.sub(r"@\d+$", "", _without_codec(name)))
-    if match is None:
-        return None
-    return next(kind for kind, endings in ENDINGS.items() if match[1].lower() in endings)
-
-
-def stem_of(name: str) -> str:
-    """Return a file's base name without the endings of its format and compression."""
-    return _ENDING.sub(r"\2", os.path.basename(_without_codec(name)))  # noqa: PTH119 - may be a URL
-
-
-def is_numbered(name: str) -> bool:
-    """Return whether a name ends like a shard's, maybe compressed, with no other ending."""
-    return _SHARD_NUMBER.search(_without_codec(name)) is not None
-
-
-def _without_codec(name: str) -> str:
-    return name if not ext.compression_of_name(name) else os.path.splitext(name)[0]  # noqa: PTH122
 
 
 def format_of_file(source: Source) -> str | None:
