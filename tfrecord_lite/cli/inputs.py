@@ -323,7 +323,7 @@ def sources_of(name: str) -> list[Source]:
     try:
         return ext.expand(name)
     except IsADirectoryError:
-        from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
+        from tfrecord_lite.apps.tfds import files_of  # noqa: PLC0415 - not light
 
         return files_of(name)
     except FileNotFoundError:

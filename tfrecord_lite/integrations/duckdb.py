@@ -27,7 +27,7 @@ import numpy as np
 from tfrecord_lite import summarize
 from tfrecord_lite.apps.tables.batches import ROUNDED_KEY, rounded_in
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
-from tfrecord_lite.apps.tfds.info import files_of
+from tfrecord_lite.apps.tfds import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.extension import (
