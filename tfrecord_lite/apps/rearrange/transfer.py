@@ -15,8 +15,8 @@ import errno
 import os
 import re
 import warnings
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -253,7 +253,7 @@ class Input:
         self._reader = sources
         self.sources: list[Source] = self._reader.sources
         self._options: ReadSettings = self._reader._options  # noqa: SLF001 - of this package
-        self._progress = progress
+        self._progress, self._opened = progress, ExitStack()
         self._meter = SILENT
         self._total: int | None = None
         self._num_passes = 1
@@ -262,8 +262,12 @@ class Input:
 
     @contextmanager
     def metered(self, num_passes: int = 1) -> Iterator[Meter]:
-        """Show the progress of reading all files; if several times, each byte counts a part each time."""
-        with metered(self._progress, title_of(self.sources), "bytes") as meter:
+        """Show the progress of reading all files, which are closed in the end.
+
+        If they are read several times, each byte counts a part each time.
+        """
+        stack = self._opened
+        with metered(self._progress, title_of(self.sources), "bytes") as meter, stack:
             self._total = total_bytes(self.sources) if meter.is_on else None
             self._meter, self._num_passes = meter, num_passes
             yield meter
@@ -289,29 +293,30 @@ class Input:
                 return False
         return True
 
-    def blocks(self) -> Generator[Block, None, None]:
+    def blocks(self) -> Iterator[Block]:
         """Yield the records, in blocks whose checksums are right."""
         self.num_read = 0
-        with closing(self._reader.blocks()) as blocks:  # type: ignore[type-var]
-            for block in blocks:
-                yield checked(block)
-                self.num_read += len(block)
-                self._advance(bytes_read(self._reader))
-        self._n_before += bytes_read(self._reader)
+        for block in self._blocks_of(self._reader):
+            yield checked(block)
+            self.num_read += len(block)
 
     def count(self) -> int:
         """Count the records, in a reading of its own."""
-        with closing(self.blocks_again(verify=self._options.leaves_out)) as blocks:
-            return sum(map(len, blocks))
+        return sum(map(len, self._blocks_again(verify=self._options.leaves_out)))
 
-    def blocks_again(self, *, verify: bool = True) -> Generator[Block, None, None]:
+    def blocks_again(self) -> Iterator[Block]:
         """Yield the records in a reading of its own; what is left out is reported by another one."""
-        reader = reader_with(self.sources, replace(self._options.quietly(), verify=verify))
+        return map(checked, self._blocks_again(verify=True))
+
+    def _blocks_again(self, *, verify: bool) -> Iterator[Block]:
+        options = replace(self._options.quietly(), verify=verify)
+        return self._blocks_of(reader_with(self.sources, options))
+
+    def _blocks_of(self, reader: TFRecordReader) -> Iterator[Block]:
         blocks: Any = reader.blocks()
-        with closing(blocks):
-            for block in blocks:
-                yield checked(block) if verify else block
-                self._advance(bytes_read(reader))
+        for block in self._opened.enter_context(closing(blocks)):
+            yield block
+            self._advance(bytes_read(reader))
         self._n_before += bytes_read(reader)
 
     def described(self) -> Sidecar | None:
