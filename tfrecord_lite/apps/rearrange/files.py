@@ -12,26 +12,13 @@ from typing import Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.rearrange.transfer import (
-    Input,
-    Outputs,
-    Rearranged,
-    TargetOptions,
-    place_of,
-)
+from tfrecord_lite import extension as ext
+from tfrecord_lite.apps.rearrange import transfer
+from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import BoolArray, Uint64Array
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
-from tfrecord_lite.extension import (
-    Digests,
-    OrderKey,
-    Source,
-    Sources,
-    is_file_object,
-    name_of,
-    order_words,
-    seed_of,
-)
+from tfrecord_lite.extension import Source, Sources
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.texts import plural
@@ -262,13 +249,13 @@ def sample_records(
     >>> list(TFRecordReader("few.tfrecord"))
     [b'0', b'28', b'87']
     """
-    seed = seed_of(seed)
+    seed = ext.seed_of(seed)
     share = _check(n, fraction)
     outputs = Outputs(target, options)
     read = outputs.read(sources, progress)
     if not read.is_rereadable:
         detail = "the records are read twice, first to count them; save them to a file first"
-        source = name_of(read.sources[0])
+        source = ext.name_of(read.sources[0])
         raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=source, detail=detail)
     with read.metered(2) as meter, outputs:
         total = read.count()
@@ -276,7 +263,7 @@ def sample_records(
         # Record number i has the key i, a word of 64 random bits; those with the smallest keys are drawn.
         most = threshold((seed, 1), n_left, total)
         for block in read.blocks():
-            keys = order_words((seed, 1), read.num_read, len(block))
+            keys = ext.order_words((seed, 1), read.num_read, len(block))
             # More only if two keys are equal.
             chosen = np.flatnonzero(keys <= most)[:n_left]
             n_left -= chosen.size
@@ -300,14 +287,16 @@ def _check(n: int | None, fraction: float | None) -> Fraction | None:
     return Fraction(str(float(fraction)))
 
 
-def threshold(key: OrderKey, n: int, total: int) -> int:
+def threshold(key: ext.OrderKey, n: int, total: int) -> int:
     """Return the `n`-th smallest of `total` keys, in the memory of `n` of them; 0 if `n` is 0."""
     if n == 0:
         return 0
     smallest = np.empty(0, np.uint64)
     n_words = max(_N_WORDS, n)  # so that each key is compared a few times only
     for first in range(0, total, n_words):
-        smallest = np.concatenate([smallest, order_words(key, first, min(n_words, total - first))])
+        smallest = np.concatenate(
+            [smallest, ext.order_words(key, first, min(n_words, total - first))]
+        )
         if smallest.size > n:
             smallest = np.partition(smallest, n - 1)[:n]
     return int(smallest.max())
@@ -398,7 +387,7 @@ def split_records(
     if len(targets) != limits.size + 1:
         n_fractions = plural(limits.size + 1, "fraction")
         raise argument_error(f"there are {plural(len(targets), 'target')} for {n_fractions}")
-    digests = Digests(by, seed)
+    digests = ext.Digests(by, seed)
     parts = [Outputs(target, options) for target in targets]
     _check_different(parts)
     read = parts[0].read(sources, progress, *parts[1:])
@@ -449,8 +438,8 @@ def _check_different(parts: Sequence[Outputs]) -> None:
     """Raise if two parts have a file of the same name."""
     places: set[str] = set()
     for part in parts:
-        names = {name_of(name) for name in part.names if not is_file_object(name)}
+        names = {ext.name_of(name) for name in part.names if not ext.is_file_object(name)}
         for name in sorted(names):
-            if place_of(name) in places:
+            if transfer.place_of(name) in places:
                 raise argument_error("two parts have this name; give each its own", source=name)
-        places |= set(map(place_of, names))
+        places |= set(map(transfer.place_of, names))

@@ -26,21 +26,12 @@ from typing import IO, Any, TypeAlias, Unpack
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
 from tfrecord_lite.errors import DataLossError, Reason, require_int
-from tfrecord_lite.extension import (
-    Digests,
-    OrderKey,
-    Source,
-    Sources,
-    Spool,
-    folder_of,
-    frames_of,
-    order_words,
-    seed_of,
-)
+from tfrecord_lite.extension import Source, Sources
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 
@@ -150,11 +141,11 @@ def shuffle_records(
     >>> list(TFRecordReader("shuffled.tfrecord"))
     [b'Alan', b'Grace', b'Ada']
     """
-    seed = seed_of(seed)
+    seed = ext.seed_of(seed)
     memory_bytes = require_int("memory_bytes", memory_bytes, LEAST_MEMORY_BYTES)
     outputs = Outputs(target, options)
     read = outputs.read(sources, progress)
-    runs = RandomOrder((seed, 0), memory_bytes, folder_of(target))
+    runs = RandomOrder((seed, 0), memory_bytes, ext.folder_of(target))
     with read.metered(2) as meter, outputs, closing(runs) as order:
         for block in read.blocks():
             order.add(block)
@@ -205,7 +196,7 @@ class RandomOrder(_Runs):
 
     range_bits = 10
 
-    def __init__(self, key: OrderKey, memory_bytes: int, folder: str | None) -> None:
+    def __init__(self, key: ext.OrderKey, memory_bytes: int, folder: str | None) -> None:
         # What is held is joined to be sorted, which takes as much again.
         super().__init__(memory_bytes * 3 // 8, folder)
         self._key = key
@@ -215,11 +206,11 @@ class RandomOrder(_Runs):
         """Add the records of a block; write a run before, if there is no room for them."""
         if not len(block):
             return
-        frames = np.array(np.frombuffer(frames_of(block), np.uint8))
+        frames = np.array(np.frombuffer(ext.frames_of(block), np.uint8))
         n_bytes = frames.size + len(block) * _RECORD_BYTES
         if self._held and self._n_held + n_bytes > self._most:
             self._write_run()
-        keys = order_words(self._key, self.n_records, len(block))
+        keys = ext.order_words(self._key, self.n_records, len(block))
         self._held.append((keys, block.lengths, frames))
         self._n_held += n_bytes
         self.n_records += len(block)
@@ -242,7 +233,7 @@ class RandomOrder(_Runs):
         file.write(memoryview(keys).cast("B"))  # type: ignore[arg-type]
         file.write(memoryview(block.lengths).cast("B"))  # type: ignore[arg-type]
         for piece in _pieces_of(block):
-            file.write(frames_of(piece))
+            file.write(ext.frames_of(piece))
         edges = row_splits(block.lengths + OVERHEAD_BYTES)[firsts]
         self._runs.append(_Run(start, keys.size, firsts, edges))
 
@@ -316,12 +307,12 @@ def unique_records(
     (1, array([36, 41]))
     """
     memory_bytes = require_int("memory_bytes", memory_bytes, LEAST_MEMORY_BYTES)
-    digests = Digests(by)
+    digests = ext.Digests(by)
     outputs = Outputs(target, options)
     read = outputs.read(sources, progress)
-    runs = _FirstOnes(memory_bytes // _MEMORY_PER_ROW, folder_of(target))
+    runs = _FirstOnes(memory_bytes // _MEMORY_PER_ROW, ext.folder_of(target))
     with read.metered(2) as meter, outputs, closing(runs) as first_ones, ExitStack() as stack:
-        spool = None if read.is_rereadable else stack.enter_context(closing(Spool(target)))
+        spool = None if read.is_rereadable else stack.enter_context(closing(ext.Spool(target)))
         for block in read.blocks():
             first_ones.add(digests(block))
             if spool is not None:

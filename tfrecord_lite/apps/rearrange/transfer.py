@@ -21,19 +21,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite import progress as meters
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.extension import Sidecar, Source, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
-from tfrecord_lite.progress import (
-    SILENT,
-    Meter,
-    Progress,
-    check_progress,
-    metered,
-    title_of,
-    total_bytes,
-)
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked, compact
 from tfrecord_lite.records.shard_set import Filling
@@ -134,7 +126,9 @@ class Outputs(ext.DataFiles):
         """Whether records are divided evenly if their number is known."""
         self._nbytes = 0
 
-    def read(self, sources: Sources | TFRecordReader, progress: Progress, *more: Outputs) -> Input:
+    def read(
+        self, sources: Sources | TFRecordReader, progress: meters.Progress, *more: Outputs
+    ) -> Input:
         """Return the records to write, here and to others; called by public functions, to which a warning goes."""
         read = Input(sources, self.storage_options, progress)
         outputs = (self, *more)
@@ -240,9 +234,12 @@ class Input:
     """The records of a reader, or of files."""
 
     def __init__(
-        self, sources: Sources | TFRecordReader, storage_options: StorageOptions, progress: Progress
+        self,
+        sources: Sources | TFRecordReader,
+        storage_options: StorageOptions,
+        progress: meters.Progress,
     ) -> None:
-        check_progress(progress)
+        meters.check_progress(progress)
         if not isinstance(sources, TFRecordReader):
             is_one = isinstance(sources, (str, bytes, os.PathLike)) or ext.is_file_object(sources)
             is_list = not is_one and hasattr(sources, "__iter__")
@@ -254,21 +251,21 @@ class Input:
         self.sources: list[Source] = self._reader.sources
         self._options: ReadSettings = self._reader._options  # noqa: SLF001 - of this package
         self._progress, self._opened = progress, ExitStack()
-        self._meter = SILENT
+        self._meter = meters.SILENT
         self._total: int | None = None
         self._num_passes = 1
         self._n_before = 0  # bytes of the passes before this one
         self.num_read: int = 0
 
     @contextmanager
-    def metered(self, num_passes: int = 1) -> Iterator[Meter]:
+    def metered(self, num_passes: int = 1) -> Iterator[meters.Meter]:
         """Show the progress of reading all files, which are closed in the end.
 
         If they are read several times, each byte counts a part each time.
         """
         stack = self._opened
-        with metered(self._progress, title_of(self.sources), "bytes") as meter, stack:
-            self._total = total_bytes(self.sources) if meter.is_on else None
+        with meters.metered(self._progress, meters.title_of(self.sources), "bytes") as meter, stack:
+            self._total = meters.total_bytes(self.sources) if meter.is_on else None
             self._meter, self._num_passes = meter, num_passes
             yield meter
 

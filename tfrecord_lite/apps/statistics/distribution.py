@@ -18,14 +18,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    ByteRanges,
-    Float64Array,
-    Int64Array,
-    ObjectArray,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Float64Array, Int64Array, ObjectArray
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.extension import json_value, shortest
@@ -453,7 +447,7 @@ def ranges_of(values: ByteRanges | ObjectArray) -> ByteRanges:
 
 def _strings(values: ByteRanges) -> list[bytes]:
     data = values.joined().tobytes()
-    return [data[a:b] for a, b in pairwise(row_splits(values.lengths).tolist())]
+    return [data[a:b] for a, b in pairwise(arrays.row_splits(values.lengths).tolist())]
 
 
 def _most_frequent(counts: Mapping[_Text, int], n: int | None = None) -> dict[_Text, int]:

@@ -20,6 +20,7 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
+from tfrecord_lite import schema as specs
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.charts import histogram, short_number
 from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
@@ -31,16 +32,7 @@ from tfrecord_lite.extension import DataLike, Lists, Survey, blocks_of, original
 from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
-from tfrecord_lite.schema import (
-    FeatureListSummary,
-    FeatureSummary,
-    Kind,
-    Schema,
-    SequenceSchema,
-    SequenceSummary,
-    Summary,
-    Variable,
-)
+from tfrecord_lite.schema import Kind, Schema, SequenceSchema, SequenceSummary, Summary, Variable
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.texts import abridged, aligned, nearest, plural, shown_name
 
@@ -163,7 +155,7 @@ class FeatureStatistics:
     (3, 1, 38.0)
     """
 
-    summary: FeatureSummary | FeatureListSummary
+    summary: specs.FeatureSummary | specs.FeatureListSummary
     lengths: Distribution
     numbers: Distribution | None = None
     strings: StringStatistics | None = None
@@ -184,7 +176,9 @@ class FeatureStatistics:
     def kinds(self) -> tuple[Kind, ...]:
         """All kinds that occur, usually one."""
         summary = self.summary
-        return tuple((summary.values if isinstance(summary, FeatureListSummary) else summary).lists)
+        return tuple(
+            (summary.values if isinstance(summary, specs.FeatureListSummary) else summary).lists
+        )
 
     @property
     def num_values(self) -> int:

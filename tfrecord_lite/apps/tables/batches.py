@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,15 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
     if metadata is None:
         return schema
     return schema.with_metadata({**(schema.metadata or {}), PANDAS_KEY: metadata})
+
+
+def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | None = None) -> None:
+    """Raise for a column that there is not."""
+    names = list(names)
+    for name in chosen:
+        if name not in names:
+            detail = f"there is no column {name!r}{choices(name, names)}"
+            raise argument_error(detail, source=source)
 
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pyarrow as pa
+
 from tfrecord_lite.apps.tables.byte_files import RowTarget, reading_of, seekable_file
 from tfrecord_lite.extension import Source, imported, name_of
 from tfrecord_lite.options import ReadSettings
@@ -52,7 +54,7 @@ class _ColumnSource:
     def schema(self) -> Any:
         """The types of the columns that are read."""
         chosen = self.names if self.columns is None else self.columns
-        return imported().schema([self._whole.field(name) for name in chosen], self._whole.metadata)
+        return pa.schema([self._whole.field(name) for name in chosen], self._whole.metadata)
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
@@ -109,7 +111,7 @@ class ArrowSource(_ColumnSource):
     def _open(self) -> Any:
         ipc = imported("pyarrow.ipc")
         if isinstance(self._file, str) and self._n_bytes:  # memory cannot map an empty file
-            self._file = imported().memory_map(self._file)
+            self._file = pa.memory_map(self._file)
         head = b"" if isinstance(self._file, str) else (self._file.seek(0), self._file.read(6))[1]
         self._is_stream = head not in (b"", b"ARROW1")
         if self._is_stream:
@@ -157,7 +159,7 @@ class ParquetWriter:
         if self._writing is not None:
             self._writing.result()
         if self._pending:
-            table = imported().Table.from_batches(self._pending, self._schema)
+            table = pa.Table.from_batches(self._pending, self._schema)
             n_rows, self._pending = max(len(table), 1), []
             write = self._writer.write_table
             self._writing = self._thread.submit(write, table, row_group_size=n_rows)

@@ -2,35 +2,34 @@
 
 ::
 
-    name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
+    name, or its first bytes ──format_of_file──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
     file ──open_source──> RowSource ── batches of one schema ──> open_target ──> file
 
 A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can
 yield blocks of records instead, which a target of TFRecords writes as they are. A target's file appears
-when it is committed. Text formats may be compressed as a whole, as TFRecords; what needs random
-access (Parquet, Arrow's file format) is put into a temporary file first if it is compressed, a
-URL or a pipe.
+when it is committed.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, TypeAlias
+from typing import Any
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.endings import UNTYPED, format_of
-from tfrecord_lite.apps.tables import columnar_formats as columnar
 from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
-from tfrecord_lite.apps.tables.columnar_formats import ArrowSource, ParquetSource
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable
-from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.extension import Source
 from tfrecord_lite.options import ReadSettings
 
-RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
+_OWN_CODECS = {
+    "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
+    "arrow": ("none", "lz4", "zstd"),
+}
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
 def format_of_file(source: Source) -> str | None:
@@ -43,15 +42,14 @@ def format_of_file(source: Source) -> str | None:
             head = content.read(HEADER_BYTES) or b""
         except (DataLossError, OSError):  # of what only begins as a compressed file
             return None
-    for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
-        if head.startswith(magic):
-            return known
-    return "tfrecord" if ext.is_header(head) else None
+    if ext.is_header(head):
+        return "tfrecord"
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 
 def open_source(
     source: Source, kind: str, options: ReadSettings, table: TFRecordTable | None, types: Any
-) -> RowSource:
+) -> Any:
     """Open a file of a format to read its rows.
 
     It has `names`, of all columns; `columns`, of those to read, which may be set first; `schema`, of
@@ -61,11 +59,17 @@ def open_source(
     """
     if kind == "tfrecord":
         return RecordSource(source, options, table)
+    ext.imported()
+    from tfrecord_lite.apps.tables import columnar_formats as columnar  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables import text_formats as text  # noqa: PLC0415 - needs pyarrow
+
     if kind in ("parquet", "arrow"):
-        return (ParquetSource if kind == "parquet" else ArrowSource)(source, options)
+        return (columnar.ParquetSource if kind == "parquet" else columnar.ArrowSource)(
+            source, options
+        )
     if kind == "jsonl":
-        return JsonSource(source, options, types)
-    return CsvSource(source, options, types, "\t" if kind == "tsv" else "")
+        return text.JsonSource(source, options, types)
+    return text.CsvSource(source, options, types, "\t" if kind == "tsv" else "")
 
 
 def open_target(
@@ -79,6 +83,10 @@ def open_target(
     """
     if kind == "tfrecord":
         return RecordTarget(target, schema, compression, lossless=lossless)
+    ext.imported()
+    from tfrecord_lite.apps.tables import columnar_formats as columnar  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables.text_formats import TextWriter  # noqa: PLC0415 - needs pyarrow
+
     codec = "" if ext.is_file_object(target) else ext.compression_of_name(ext.name_of(target))
     if kind in UNTYPED and compression is not None:
         codec = ext.COMPRESSION_WORDS[compression]
@@ -95,12 +103,6 @@ def open_target(
         file.abandon()
         raise
     return file
-
-
-_OWN_CODECS = {
-    "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
-    "arrow": ("none", "lz4", "zstd"),
-}
 
 
 def check_compression(kind: str, compression: str | None) -> None:

@@ -22,15 +22,7 @@ from tfrecord_lite.apps.tables.batches import PANDAS_KEY, fitting_size, with_pan
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FileReport, InvalidArgumentError, errors_at
-from tfrecord_lite.extension import (
-    CompressionType,
-    Lists,
-    RecordStream,
-    Sidecar,
-    Source,
-    StorageOptions,
-    remove,
-)
+from tfrecord_lite.extension import CompressionType, Sidecar, Source, StorageOptions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, Schema, SchemaItem, SequenceSchema
 
@@ -48,7 +40,7 @@ class RecordSource:
         self.names: list[str] = [] if table is None else table.column_names
         self._source, self._options, self._table = source, options, table
         self._log = ext.DamageLog.begin(options)
-        self._stream: RecordStream | None = None
+        self._stream: ext.RecordStream | None = None
         self.marks: list[tuple[int, int]] = []
 
     @property
@@ -108,7 +100,7 @@ class RecordSource:
             n_rows += len(block)
 
     def _open(self, options: Any) -> None:
-        self._stream = RecordStream(self._source, options)
+        self._stream = ext.RecordStream(self._source, options)
 
     def _blocks(self) -> Iterator[Block]:
         stream: Any = self._stream if self._log is None else self._log.skipping(self._stream)  # type: ignore[arg-type]
@@ -294,7 +286,7 @@ class _SequenceEncoder:
         return Sidecar(self._schema)
 
 
-def _raw_steps(key: str, lists: Lists, item: SchemaItem) -> Lists:
+def _raw_steps(key: str, lists: ext.Lists, item: SchemaItem) -> ext.Lists:
     """Return steps that are arrays as the byte strings that the schema says they are stored as."""
     spec = item.spec if isinstance(item.spec, RaggedFeature) else FixedLenFeature([], bytes)
     steps = ext.stored({key: lists.below()}, Schema.of_items({key: item._replace(spec=spec)}))[key]
@@ -449,4 +441,4 @@ class PartFolder:
         """Remove files, some of which may be gone."""
         for name in names:
             with contextlib.suppress(FileNotFoundError):
-                remove(f"{self._name}/{name}", self._storage_options)
+                ext.remove(f"{self._name}/{name}", self._storage_options)

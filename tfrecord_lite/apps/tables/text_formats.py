@@ -32,20 +32,22 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as pa_csv
 
-from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in
+from tfrecord_lite.apps.tables.batches import as_rounded, check_columns, rounded_in
 from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.extension import Source, form_of, imported, name_of, pairs_of, type_error
+from tfrecord_lite.extension import Source, form_of, name_of, pairs_of, type_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.texts import choices
 
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""
@@ -77,16 +79,7 @@ def _advice(name: str, kind: str) -> str:
 
 def _errors() -> tuple[type[Exception], ...]:
     """Return what is raised for values that are not of a type."""
-    return (ValueError, TypeError, OverflowError, imported().ArrowException)
-
-
-def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | None = None) -> None:
-    """Raise for a column that there is not."""
-    names = list(names)
-    for name in chosen:
-        if name not in names:
-            detail = f"there is no column {name!r}{choices(name, names)}"
-            raise argument_error(detail, source=source)
+    return (ValueError, TypeError, OverflowError, pa.ArrowException)
 
 
 def _first_wrong_row(number: int, array_of: Callable[[int], Any]) -> int:
@@ -152,7 +145,7 @@ class _TextSource:
     @cached_property
     def schema(self) -> Any:
         """The types of the columns that are read: the given ones, and the first block's."""
-        pa, types = imported(), self._types
+        types = self._types
         known = [] if types is None else types.names
         fields = [
             types.field(name) if name in known else pa.field(name, self._type(name, self._first))
@@ -194,7 +187,6 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
     ValueError, TypeError, OverflowError, ArrowException
         If a cell does not fit the type given.
     """
-    pa, pc = imported(), imported("pyarrow.compute")
     if cells.null_count == len(cells):
         return pa.nulls(len(cells), kind or pa.null())
     if kind is None:
@@ -238,7 +230,6 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
 
 def _lists_of(cells: Any, kind: Any) -> Any:
     """Return cells of JSON as lists; a list of nulls may be a list of any values."""
-    pa = imported()
     written = [cell if cell is None else cell.strip() for cell in cells.to_pylist()]
     if not all(cell is None or (cell[:1] == "[" and cell[-1:] == "]") for cell in written):
         raise ValueError("expected a list, as in [1, 2]")
@@ -283,23 +274,22 @@ class CsvSource(_TextSource):
         return names
 
     def _type(self, name: str, first: Any) -> Any:
-        return imported().null() if first is None else typed(first.column(name)).type
+        return pa.null() if first is None else typed(first.column(name)).type
 
     def _blocks(self) -> Iterator[Any]:
         """Yield batches of cells of text."""
-        pa, module = imported(), imported("pyarrow.csv")
         chosen = self.names if self.columns is None else self.columns
         with self._explained():
-            yield from module.open_csv(
+            yield from pa_csv.open_csv(
                 self._file,
-                module.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
-                module.ParseOptions(
+                pa_csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+                pa_csv.ParseOptions(
                     delimiter=self._delimiter,
                     newlines_in_values=True,
                     ignore_empty_lines=len(self.names) > 1,
                     invalid_row_handler=self._reject,
                 ),
-                module.ConvertOptions(
+                pa_csv.ConvertOptions(
                     null_values=[""],
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
@@ -317,7 +307,7 @@ class CsvSource(_TextSource):
         """Raise what pyarrow says of a row as an error with the number of its line."""
         try:
             yield
-        except (imported().ArrowException, UnicodeDecodeError) as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:
             bad = self._bad
             if bad is None:
                 detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
@@ -331,7 +321,7 @@ class CsvSource(_TextSource):
 
     def _batch(self, block: Any) -> Any:
         columns = [self._column(field, block.column(field.name)) for field in self.schema]
-        return imported().record_batch(columns, schema=self.schema)
+        return pa.record_batch(columns, schema=self.schema)
 
     def _column(self, field: Any, cells: Any) -> Any:
         try:
@@ -341,7 +331,7 @@ class CsvSource(_TextSource):
             cell = str(cells[first])
             shown = cell if len(cell) <= 40 else f"{cell[:40]}..."
             detail = f"{shown!r} is not of the column's type so far, {field.type}"
-            is_fraction = imported().types.is_integer(field.type) and "." in cell
+            is_fraction = pa.types.is_integer(field.type) and "." in cell
             with contextlib.suppress(ValueError):
                 is_fraction = is_fraction and float(cell) == float(cell)
             detail += _advice(field.name, "float32" if is_fraction else "text")
@@ -381,7 +371,6 @@ def _has_bytes(value: Any) -> bool:
 
 def _large(kind: Any) -> Any:
     """Return a type with 64-bit offsets for strings, and lists of nothing as lists of strings."""
-    pa = imported()
     if pa.types.is_list(kind):
         inner = kind.value_type
         return pa.list_(pa.large_string() if pa.types.is_null(inner) else _large(inner))
@@ -401,7 +390,6 @@ def _formed(values: list[Any], kind: Any) -> list[Any]:
 
 def _array_of(values: list[Any], kind: Any) -> Any:
     """Return Python's values as an array of a type; an error where pyarrow would drop a fraction."""
-    pa = imported()
     if not pa.types.is_integer(_leaf(kind)):
         return pa.array(values, kind)
     array = pa.array(values)
@@ -433,9 +421,9 @@ class JsonSource(_TextSource):
         values = [row.get(name) for _, row in rows]
         values = _as_bytes(values) if _has_bytes(values) else values
         try:
-            array = imported().array(values)
+            array = pa.array(values)
         except _errors() as error:
-            wrong = _first_wrong_row(len(values), lambda stop: imported().array(values[:stop]))
+            wrong = _first_wrong_row(len(values), lambda stop: pa.array(values[:stop]))
             detail = f"values of several types, or too large: {_first_line(error)}"
             detail += _advice(name, "text")
             raise _misfit(self.name, rows[wrong][0], detail, name) from None
@@ -506,7 +494,7 @@ class JsonSource(_TextSource):
                 is_text = any(isinstance(row.get(field.name), str) for _, row in rows)
                 detail += _first_line(error) + _advice(field.name, "text" if is_text else "float32")
                 raise _misfit(self.name, line, detail, field.name) from None
-        return imported().record_batch(columns, schema=self.schema)
+        return pa.record_batch(columns, schema=self.schema)
 
 
 def _first_line(error: Exception) -> str:
@@ -536,7 +524,6 @@ def delimiter_of(head: str) -> str:
 
 def csv_rows(columns: list[Any], delimiter: str, quoted: str) -> Any:
     """Return rows of CSV, of columns of any type; cells with a character of `quoted` are in quotes."""
-    pa, pc = imported(), imported("pyarrow.compute")
     cells = [pc.fill_null(_csv_cells(_plain(column), quoted), "") for column in columns]
     return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, pa.large_string()))
 
@@ -546,7 +533,6 @@ def _csv_cells(array: Any, quoted: str) -> Any:
 
     pyarrow's own writer would quote all texts, and so the floats, which are texts to keep their point.
     """
-    pa, pc = imported(), imported("pyarrow.compute")
     form = form_of(array.type)
     if form == "number" or pa.types.is_duration(array.type):
         return _numbers(array)
@@ -564,7 +550,6 @@ def _csv_cells(array: Any, quoted: str) -> Any:
 
 def json_values(array: Any) -> Any:
     """Return an array as values of JSON, a large_string array without nulls."""
-    pa, pc = imported(), imported("pyarrow.compute")
     array = _plain(array)
     kind, form = array.type, form_of(array.type)
     if form == "struct":
@@ -596,7 +581,6 @@ def json_objects(names: list[str], values: list[Any]) -> Any:
 
 
 def _json_lists(array: Any) -> Any:
-    pa, pc = imported(), imported("pyarrow.compute")
     texts = json_values(array.flatten())  # which leaves out what null lists hold
     if pa.types.is_fixed_size_list(array.type):
         lengths = pc.if_else(array.is_null(), 0, array.type.list_size)
@@ -608,7 +592,6 @@ def _json_lists(array: Any) -> Any:
 
 
 def _json_strings(texts: Any) -> Any:
-    pc = imported("pyarrow.compute")
     if pc.any(pc.match_substring_regex(texts, r'["\\\x00-\x1f\x7f]')).as_py():
         return _mapped(texts, lambda text: json.dumps(text, ensure_ascii=False))
     return _join('"', texts, '"')
@@ -622,7 +605,6 @@ def _json_of(data: bytes) -> str:
 
 def _numbers(array: Any) -> Any:
     """Return numbers and bools as text, floats in the digits that their own type needs."""
-    pa, pc = imported(), imported("pyarrow.compute")
     if pa.types.is_float16(array.type):
         return _mapped(array, lambda value: str(np.float16(value)))
     if pa.types.is_duration(array.type):
@@ -635,7 +617,6 @@ def _numbers(array: Any) -> Any:
 
 def _as_text(array: Any) -> Any:
     """Return byte strings as text, if all of them are; else None."""
-    pa, pc = imported(), imported("pyarrow.compute")
     try:
         texts = array.cast(pa.large_binary()).cast(pa.large_string())
     except pa.ArrowInvalid:
@@ -645,14 +626,12 @@ def _as_text(array: Any) -> Any:
 
 def _mapped(array: Any, change: Any) -> Any:
     """Return texts made of values one by one."""
-    pa = imported()
     texts = [None if value is None else change(value) for value in array.to_pylist()]
     return pa.array(texts, pa.large_string())
 
 
 def _join(*parts: Any) -> Any:
     """Return texts joined, row by row; null where one of them is."""
-    pa, pc = imported(), imported("pyarrow.compute")
     large = pa.large_string()
     columns = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*columns, pa.scalar("", large))
@@ -660,7 +639,6 @@ def _join(*parts: Any) -> Any:
 
 def _plain(array: Any) -> Any:
     """Return an array without dictionaries and extensions."""
-    pa = imported()
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):
@@ -687,7 +665,6 @@ class TextWriter:
         self._rounded = rounded_in(schema)
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
         if self._delimiter is not None and schema.names:
-            pa = imported()
             names = [pa.array([name], pa.large_string()) for name in schema.names]
             # In quotes whatever delimiter a reader takes, so that no name looks like two.
             (line,) = csv_rows(names, self._delimiter, DELIMITERS).to_pylist()
@@ -708,9 +685,9 @@ class TextWriter:
                     rows = json_objects(names, list(map(json_values, columns)))
                 else:
                     rows = csv_rows(columns, self._delimiter, self._delimiter)
-            except imported().ArrowNotImplementedError:
+            except pa.ArrowNotImplementedError:
                 raise _type_error(part) from None
-            except imported().ArrowInvalid:
+            except pa.ArrowInvalid:
                 raise self._bytes_error(part) from None
             self._file.write(lines(rows))
             self._n_rows += len(part)
@@ -737,6 +714,6 @@ def _type_error(batch: Any) -> InvalidArgumentError:
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             json_values(column)
-        except imported().ArrowNotImplementedError:
+        except pa.ArrowNotImplementedError:
             return type_error(name, column.type)
     return argument_error("a column of a type that has no text; cast it")
