@@ -33,7 +33,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -57,9 +57,12 @@ _HEAD = 64
 _ZEROS = r"^[+-]?0[0-9xX]"
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _TIME = r"^[0-9]{2}:[0-9]{2}(:[0-9]{2})?$"
+_FRACTION = re.compile(r"\s*[+-]?\d*\.\d*(e[+-]?\d+)?\s*", re.IGNORECASE)
 _LONG_INTEGER = r"^[+-]?[0-9]{16,}$"
 _EXACT_DIGITS, _MAX_EXACT = 16, 2**53
 """An integer of so many digits may be more than a float64 has, one beyond that is."""
+_ERRORS = (ValueError, TypeError, OverflowError, pa.ArrowException)
+"""What is raised for values that are not of a type."""
 _FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -77,25 +80,17 @@ def _advice(name: str, kind: str) -> str:
     return f"; name the column's type in --features, as in --features {name}:{kind}"
 
 
-def _errors() -> tuple[type[Exception], ...]:
-    """Return what is raised for values that are not of a type."""
-    return (ValueError, TypeError, OverflowError, pa.ArrowException)
-
-
-def _first_wrong_row(number: int, array_of: Callable[[int], Any]) -> int:
-    """Return the number of the first value that does not fit those before it, of so many.
-
-    `array_of` makes an array of so many of the first values, or raises.
-    """
+def _first_wrong(values: Any, array_of: Callable[[Any], Any]) -> int:
+    """Return the number of the first value with which `array_of` raises, as for all values."""
 
     def is_wrong(stop: int) -> bool:
         try:
-            array_of(stop)
-        except _errors():
+            array_of(values[:stop])
+        except _ERRORS:
             return True
         return False
 
-    return bisect.bisect_left(range(1, number), 1, key=is_wrong)
+    return bisect.bisect_left(range(1, len(values)), 1, key=is_wrong)
 
 
 class _TextSource:
@@ -103,8 +98,6 @@ class _TextSource:
 
     columns: list[str] | None = None
     """Those to read, set before anything is; None for all."""
-    names: list[str]
-    """The names of all columns of the file."""
 
     def __init__(self, source: Source, options: ReadSettings, types: Any) -> None:
         self.name: str = name_of(source)
@@ -113,7 +106,7 @@ class _TextSource:
         self._file = io.BufferedReader(self._content, _CSV_BLOCK)
         self._n_rows = 0  # before those that become a batch
         try:
-            self.names = self._names()
+            self.names: list[str] = self._names()
         except BaseException:
             self.close()
             raise
@@ -142,6 +135,9 @@ class _TextSource:
     def _first(self) -> Any:
         return next(self._rest, None)
 
+    def _all_blocks(self) -> Iterator[Any]:
+        return chain([] if self._first is None else [self._first], self._rest)
+
     @cached_property
     def schema(self) -> Any:
         """The types of the columns that are read: the given ones, and the first block's."""
@@ -155,11 +151,11 @@ class _TextSource:
 
     def count(self) -> int:
         """Count the rows."""
-        return sum(map(len, chain([] if self._first is None else [self._first], self._rest)))
+        return sum(map(len, self._all_blocks()))
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
-        for block in chain([] if self._first is None else [self._first], self._rest):
+        for block in self._all_blocks():
             skipped = min(max(first_row - self._n_rows, 0), len(block))
             self._n_rows += skipped
             if skipped < len(block):
@@ -177,15 +173,10 @@ class _TextSource:
 
 
 def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for each type
-    """Return cells of text as an array: of a type, or of the first one that all of them fit.
+    """Return cells of text as an array: of a type, or of the first one that all of them fit; or raise `_ERRORS`.
 
     A cell fits a number if nothing of it is lost: no leading zero, no digit of an integer, not its size.
     Cells without a value decide nothing, and are of type null.
-
-    Raises
-    ------
-    ValueError, TypeError, OverflowError, ArrowException
-        If a cell does not fit the type given.
     """
     if cells.null_count == len(cells):
         return pa.nulls(len(cells), kind or pa.null())
@@ -194,7 +185,7 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
         kinds = [pa.int64(), pa.bool_(), pa.date32(), pa.time32("s")]
         kinds += [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "ns")]
         for each in [*kinds, pa.float64(), pa.list_(pa.null())]:
-            with contextlib.suppress(*_errors()):
+            with contextlib.suppress(*_ERRORS):
                 typed(head, each)
                 return typed(cells, each)
         return cells
@@ -206,19 +197,18 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
     types = pa.types
     cells = pc.utf8_trim_whitespace(cells)
     if types.is_integer(kind) or types.is_floating(kind):
-        found = cells.cast(kind)
-        is_lost = pc.match_substring_regex(cells, _ZEROS)
+        numbers = cells.cast(kind)
+        if pc.any(pc.match_substring_regex(cells, _ZEROS)).as_py():
+            raise ValueError("a leading zero")
         if types.is_floating(kind):
-            beyond = cells.filter(pc.is_inf(found.cast(pa.float64())))
+            beyond = cells.filter(pc.is_inf(numbers.cast(pa.float64())))
             if not pc.all(pc.match_substring_regex(beyond, _INFINITE), min_count=0).as_py():
                 raise ValueError("too large")
         if kind == pa.float64() and (pc.max(pc.binary_length(cells)).as_py() or 0) >= _EXACT_DIGITS:
             long = cells.filter(pc.match_substring_regex(cells, _LONG_INTEGER)).to_pylist()
             if any(abs(int(cell)) > _MAX_EXACT for cell in long):
                 raise ValueError("more digits than a float has")
-        if pc.any(is_lost).as_py():
-            raise ValueError("a leading zero")
-        return found
+        return numbers
     if types.is_time(kind):
         if not pc.all(pc.match_substring_regex(cells, _TIME)).as_py():
             raise ValueError("not a time")
@@ -278,8 +268,7 @@ class CsvSource(_TextSource):
 
     def _blocks(self) -> Iterator[Any]:
         """Yield batches of cells of text."""
-        chosen = self.names if self.columns is None else self.columns
-        with self._explained():
+        try:
             yield from pa_csv.open_csv(
                 self._file,
                 pa_csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
@@ -294,30 +283,27 @@ class CsvSource(_TextSource):
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                     column_types=dict.fromkeys(self.names, pa.string()),
-                    include_columns=chosen,
+                    include_columns=self.names if self.columns is None else self.columns,
                 ),
             )
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise self._error_of(error) from None
 
     def _reject(self, row: Any) -> str:
         self._bad = row
         return "error"
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Raise what pyarrow says of a row as an error with the number of its line."""
-        try:
-            yield
-        except (pa.ArrowException, UnicodeDecodeError) as error:
-            bad = self._bad
-            if bad is None:
-                detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
-                if "invalid UTF8" in str(error):
-                    detail = "not UTF-8, so save it as that first"
-                raise argument_error(f"{detail}: {error}", source=self.name) from None
-            detail = f"{bad.actual_columns} values, but there are {bad.expected_columns} columns; "
-            detail += f"quote values with {self._delimiter!r}"
-            # The header is the first row.
-            raise _misfit(self.name, bad.number - 1, detail, place=_ROW) from None
+    def _error_of(self, error: Exception) -> InvalidArgumentError:
+        """Return what pyarrow says of a row as an error with the number of its line."""
+        row = self._bad
+        if row is None:
+            detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
+            if "invalid UTF8" in str(error):
+                detail = "not UTF-8, so save it as that first"
+            return argument_error(f"{detail}: {error}", source=self.name)
+        detail = f"{row.actual_columns} values, but there are {row.expected_columns} columns; "
+        detail += f"quote values with {self._delimiter!r}"
+        return _misfit(self.name, row.number - 1, detail, place=_ROW)  # the header is the first row
 
     def _batch(self, block: Any) -> Any:
         columns = [self._column(field, block.column(field.name)) for field in self.schema]
@@ -326,14 +312,12 @@ class CsvSource(_TextSource):
     def _column(self, field: Any, cells: Any) -> Any:
         try:
             return typed(cells, field.type)
-        except _errors():
-            first = _first_wrong_row(len(cells), lambda stop: typed(cells[:stop], field.type))
+        except _ERRORS:
+            first = _first_wrong(cells, partial(typed, kind=field.type))
             cell = str(cells[first])
             shown = cell if len(cell) <= 40 else f"{cell[:40]}..."
             detail = f"{shown!r} is not of the column's type so far, {field.type}"
-            is_fraction = pa.types.is_integer(field.type) and "." in cell
-            with contextlib.suppress(ValueError):
-                is_fraction = is_fraction and float(cell) == float(cell)
+            is_fraction = pa.types.is_integer(field.type) and _FRACTION.fullmatch(cell)
             detail += _advice(field.name, "float32" if is_fraction else "text")
             row = self._n_rows + first + 1
             raise _misfit(self.name, row, detail, field.name, place=_ROW) from None
@@ -422,11 +406,10 @@ class JsonSource(_TextSource):
         values = _as_bytes(values) if _has_bytes(values) else values
         try:
             array = pa.array(values)
-        except _errors() as error:
-            wrong = _first_wrong_row(len(values), lambda stop: pa.array(values[:stop]))
+        except _ERRORS as error:
+            line = rows[_first_wrong(values, pa.array)][0]
             detail = f"values of several types, or too large: {_first_line(error)}"
-            detail += _advice(name, "text")
-            raise _misfit(self.name, rows[wrong][0], detail, name) from None
+            raise _misfit(self.name, line, detail + _advice(name, "text"), name) from None
         return _large(array.type)
 
     def _blocks(self) -> Iterator[list[tuple[int, dict[str, Any]]]]:
@@ -458,10 +441,11 @@ class JsonSource(_TextSource):
                 detail += "no Example; leave it out, or rename the key if it is a column"
                 raise _misfit(self.name, number, detail)
             try:
-                decoded = {n: _decoded(value) for n, value in row.items()} if has_objects else row
+                rows.append(
+                    (number, {k: _decoded(v) for k, v in row.items()} if has_objects else row)
+                )
             except ValueError as error:
                 raise _misfit(self.name, number, str(error)) from None
-            rows.append((number, decoded))
         return rows
 
     def _parsed_line(self, number: int, line: bytes) -> Any:
@@ -484,12 +468,8 @@ class JsonSource(_TextSource):
             values = _formed([row.get(field.name) for _, row in rows], field.type)
             try:
                 columns.append(_array_of(values, field.type))
-            except _errors() as error:
-                first = _first_wrong_row(
-                    len(rows),
-                    lambda stop: _array_of(values[:stop], field.type),  # noqa: B023 - called now
-                )
-                line = rows[first][0]
+            except _ERRORS as error:
+                line = rows[_first_wrong(values, partial(_array_of, kind=field.type))][0]
                 detail = f"a value that is not of the column's type, {field.type}: "
                 is_text = any(isinstance(row.get(field.name), str) for _, row in rows)
                 detail += _first_line(error) + _advice(field.name, "text" if is_text else "float32")
