@@ -340,7 +340,6 @@ class Directory:
             return tfds.Features(infer_schema(self._whole()), {}, [], {}, {})
 
     def _whole(self) -> TFRecordReader:
-        """Return a reader of all existing files, to look at."""
         counts = {path: count for files in self.splits.values() for path, count in files}
         paths = [path for path, n in counts.items() if n and sidecar.is_there(path, self.options)]
         if not paths:

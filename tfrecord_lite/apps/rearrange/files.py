@@ -127,7 +127,6 @@ def split_files(
 
 
 def _copy(read: Input, outputs: Outputs) -> Rearranged:
-    """Write all records to a target."""
     is_counted = outputs.is_even and read.is_rereadable
     with read.metered(1 + is_counted) as meter, outputs:
         if is_counted:
@@ -435,7 +434,6 @@ def _limits_of(fractions: Sequence[float]) -> Uint64Array:
 
 
 def _check_different(parts: Sequence[Outputs]) -> None:
-    """Raise if two parts have a file of the same name."""
     places: set[str] = set()
     for part in parts:
         names = {ext.name_of(name) for name in part.names if not ext.is_file_object(name)}

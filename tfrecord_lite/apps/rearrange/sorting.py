@@ -165,8 +165,6 @@ _Part: TypeAlias = tuple[Uint64Array, Int64Array, Uint8Array]
 
 @dataclass(frozen=True)
 class _Run:
-    """Where sorted records are in the temporary file."""
-
     start: int
     n_records: int
     firsts: Int64Array
@@ -227,7 +225,6 @@ class RandomOrder(_Runs):
             yield from _pieces_of(_sorted(self._held)[1])
 
     def _write_run(self) -> None:
-        """Write the records that are held to the temporary file."""
         keys, block = _sorted(self._held)
         file, start, firsts = self._begin_run(keys)
         file.write(memoryview(keys).cast("B"))  # type: ignore[arg-type]
@@ -249,7 +246,6 @@ def _sorted(parts: list[_Part]) -> tuple[Uint64Array, Block]:
 
 
 def _pieces_of(block: Block) -> Iterator[Block]:
-    """Cut a block into pieces of about a megabyte."""
     for first, stop in _groups(block.lengths + OVERHEAD_BYTES, _PIECE_BYTES):
         yield block[first:stop]
 
@@ -347,7 +343,6 @@ class _FirstOnes(_Runs):
                 self._write_run(rows)
 
     def _write_run(self, rows: Uint64Array) -> None:
-        """Write rows that are sorted to the temporary file."""
         file, start, firsts = self._begin_run(rows[:, 0])
         file.write(rows.tobytes())
         self._runs.append((start, firsts))
@@ -369,7 +364,6 @@ class _FirstOnes(_Runs):
 
 
 def _rows(file: IO[bytes], start: int, first: int, last: int) -> Uint64Array:
-    """Read some rows of the run that starts there."""
     file.seek(start + int(first) * _ROW_BYTES)
     return np.frombuffer(file.read(int(last - first) * _ROW_BYTES), np.uint64).reshape(-1, 3)
 

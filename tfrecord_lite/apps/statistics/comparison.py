@@ -6,33 +6,12 @@
     block of b ─┘
                 └─ the same bytes? ── no, decoded: the same values? ── no ──> RecordDifference
 
-Both are read together, once. Records are compared one by one while they are read; if one data set turns out to
-have more of them than the other, that is dropped. Programs write the features of an Example in any order, so two records of
-different bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
+Both are read together, once, and records are compared one by one meanwhile; if one data set turns out to have
+more of them, that is dropped. Programs write the features of an Example in any order, so two records of different
+bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
 
-The first data set says what to expect, and the second is judged.
-
-========== ====================== ====================================================
-threshold  of                     what is compared with it
-========== ====================== ====================================================
-presence   records                the difference of the shares of records with the
-                                  feature
-distance   numbers, lengths       the Jensen-Shannon divergence of the two
-                                  distributions, from 0 (equal) to 1 (disjoint), in
-                                  bits, over ten bins that have as many numbers each,
-                                  or a bin for each of a few integers; NaN and infinity
-                                  have a bin each
-distance   byte strings           the L-infinity distance: the largest difference of a
-                                  value's two shares, or of a format's (JPEG, text,
-                                  ...), of those looked at
-range      numbers                the share of finite numbers outside of the range of
-                                  the first
-new_values byte strings, integers the share of values that the first data set never has,
-                                  if it has few different values, often each
-========== ====================== ====================================================
-
-Nothing is said about chance: two small samples of the same data differ by more than two large ones. Byte
-strings of more than 64 bytes are compared by length and by what they are only.
+:func:`compare` explains the thresholds. The bins of numbers have as many numbers each, and NaN and infinity have
+one of their own.
 """
 
 from __future__ import annotations
@@ -90,19 +69,18 @@ class Finding:
     Attributes
     ----------
     what : str
-        Never changes for a kind of difference: ``"missing feature"``, ``"new feature"``, ``"kind"``,
-        ``"specification"``, ``"presence"``, ``"lengths"``, ``"steps"``, ``"numbers"``, ``"strings"``,
-        ``"string lengths"``, ``"contents"``, ``"new values"``, ``"range"``, ``"not finite"`` or ``"records"``.
+        ``"missing feature"``, ``"new feature"``, ``"kind"``, ``"specification"``, ``"presence"``, ``"lengths"``,
+        ``"steps"``, ``"numbers"``, ``"strings"``, ``"string lengths"``, ``"contents"``, ``"new values"``,
+        ``"range"``, ``"not finite"`` or ``"records"``.
     feature : str or None
         The feature, or feature list; None if it is about all.
     sides : tuple of two str
-        What the first and the second data set have, in a few words; the first is empty if the second says all.
+        What the first and the second data set have; the first is empty if the second says all.
     distance, threshold : float or None
-        How large it is, and what it is larger than, where that was measured.
+        How large it is, and what it exceeds, if that was measured.
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
     >>> before = encode_examples({"age": [36, 41, 37]})
     >>> after = encode_examples({"age": [36.0, 41.0, 37.0]})
     >>> finding = compare(before, after).findings[0]
@@ -135,12 +113,9 @@ class Finding:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import compare
-        >>> before = encode_examples({"age": [36, 41, 37]})
-        >>> after = encode_examples({"age": [36.0, 41.0, 37.0]})
-        >>> finding = compare(before, after).findings[0].describe()
-        >>> finding["what"], finding["sides"]
-        ('kind', ('int64 FixedLenFeature []', 'float32 FixedLenFeature []'))
+        >>> before, after = (encode_examples({"age": [36, age]}) for age in (41, 41.0))
+        >>> compare(before, after).findings[0].describe()["what"]
+        'kind'
         """
         return {**asdict(self), "detail": self.detail}
 
@@ -152,20 +127,17 @@ class RecordDifference:
     Attributes
     ----------
     number : int
-        The number of the record in both data sets, from 0.
+        The number of the record, from 0.
     features : tuple of str
         The features and feature lists that differ.
     values : tuple of tuple of two str
-        For each of the first 5 of them what the two records hold, as short texts, from the first value that differs.
+        What the two records hold in the first 5 of them, as short texts, from the first value that differs.
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"age": [36, 41, 37]})
-    >>> after = encode_examples({"age": [36, 41, 38]})
-    >>> (difference,) = compare(before, after).records.first
-    >>> difference.number, difference.features, difference.values
-    (2, ('age',), (('37', '38'),))
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
+    >>> compare(before, after).records.first
+    (RecordDifference(number=1, features=('age',), values=(('37', '38'),)),)
     """
 
     number: int
@@ -190,12 +162,10 @@ class RecordDifferences:
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"age": [36, 41, 37]})
-    >>> after = encode_examples({"age": [36, 41, 38]})
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
     >>> records = compare(before, after).records
     >>> records.num_records, records.num_different, dict(records.by_feature)
-    (3, 1, {'age': 1})
+    (2, 1, {'age': 1})
     """
 
     num_records: int
@@ -217,18 +187,16 @@ class RecordDifferences:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import compare
-        >>> before = encode_examples({"age": [36, 41, 37]})
-        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
         >>> compare(before, after).records.describe()["first"]
-        ({'number': 2, 'features': ('age',), 'values': (('37', '38'),)},)
+        ({'number': 1, 'features': ('age',), 'values': (('37', '38'),)},)
         """
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """What is different between two data sets; true if nothing is.
+    """What is different between two data sets; true if nothing is. Can be pickled.
 
     ``str`` returns a line per difference.
 
@@ -237,25 +205,18 @@ class Comparison:
     names : tuple of two str
         What the two are called: paths, or "the first" and "the second".
     statistics : tuple of two Statistics
-        The statistics of each.
     findings : tuple of Finding
         What is different beyond the thresholds: of all records, then by feature.
     records : RecordDifferences or None
         How the records differ one by one; None if they were not compared.
 
-    Notes
-    -----
-    Immutable; can be pickled.
-
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"age": [36, 41, 37]})
-    >>> after = encode_examples({"age": [36, 44, 37]})
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (41, 44))
     >>> comparison = compare(before, after, thresholds={"distance": 1, "range": 1})
     >>> bool(comparison), [str(finding) for finding in comparison.findings]
-    (False, ['records: 1 of 3 records differ: age in 1'])
-    >>> [each["age"].numbers.max for each in comparison.statistics]
+    (False, ['records: 1 of 2 records differ: age in 1'])
+    >>> [statistics["age"].numbers.max for statistics in comparison.statistics]
     [41, 44]
     """
 
@@ -278,9 +239,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import compare
-        >>> before = encode_examples({"age": [36, 41, 37]})
-        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
         >>> compare(before, after).describe()["records"]["by_feature"]
         {'age': 1}
         """
@@ -328,10 +287,9 @@ def compare(
         As for :func:`compute_statistics`; `a` says what to expect, and `b` is judged.
     records : bool, optional
         Compare the records one by one too, in order: those that hold different values are a finding, and so
-        are different numbers of records. False for data of which only the distributions should be alike.
-        Statistics have no records.
+        are different numbers of records. Statistics have no records.
     thresholds : mapping of str to float, optional
-        How different the data may be; those that are not given are as below.
+        How different the data may be; defaults are below.
     progress : bool or callable, optional
         As for :func:`load`; the unit is records, of each data set in turns.
     **options
@@ -344,41 +302,31 @@ def compare(
 
     Raises
     ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown threshold, or one below 0; otherwise as :func:`compute_statistics`.
-    TypeError
-        If a threshold is not a number.
-    DataLossError, OSError
-        As :func:`compute_statistics`.
+    InvalidArgumentError, TypeError, DataLossError, OSError
+        As :func:`compute_statistics`; ``BAD_ARGUMENT`` too for an unknown threshold, or one below 0.
 
     Notes
     -----
-    Found are: features that only one has, other kinds, values that do not fit the specification that is
-    inferred from `a`; and what exceeds a threshold:
+    Findings are features that only one has, other kinds, values that do not fit the specification inferred
+    from `a`, NaN or infinite numbers if `a` has none, and what exceeds a threshold:
 
-    - ``presence``, 0.05: of the shares of records with the feature;
+    - ``presence``, 0.05: the difference of the shares of records with the feature;
     - ``distance``, 0.05: of numbers and of lengths, the Jensen-Shannon divergence from 0 to 1 (bits),
       over ten bins or a few different integers; of byte strings, the largest difference of the two
       shares of a value, or of a format (JPEG, text, ...);
     - ``range``, 0.01: the share of numbers that are outside of the range of `a`;
     - ``new_values``, 0.001: the share of values that `a` never has, if that has few different ones, often each.
 
-    NaN or infinite numbers are found if `a` has none. Two small samples of the same data differ by more
-    than two large ones: give higher thresholds for these. Byte strings of more than
-    64 bytes are compared by their lengths and formats only; records one by one are compared by all they hold.
-    Memory does not depend on the size of the data.
+    Two small samples of the same data differ by more than two large ones: give them higher thresholds. The
+    distributions of byte strings of more than 64 bytes are those of their lengths and formats. Memory does
+    not depend on the size of the data.
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> after = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 44, 37]})
-    >>> comparison = compare(before, after, thresholds={"distance": 1, "range": 1})
-    >>> bool(comparison), comparison.records.num_different
-    (False, 1)
-    >>> print(comparison)
-    the first (3 records) and the second (3 records): 1 difference
-    records: 1 of 3 records differ: age in 1
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (41, 44))
+    >>> print(compare(before, after, thresholds={"distance": 1, "range": 1}))
+    the first (2 records) and the second (2 records): 1 difference
+    records: 1 of 2 records differ: age in 1
       record 1: age: 41 -> 44
     """
     limits = thresholds_with(thresholds)
@@ -424,7 +372,6 @@ def compare(
 
 
 def _name(data: Any, otherwise: str) -> str:
-    """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     sources = data if isinstance(data, list) else [data]
     names = [getattr(source, "name", source) for source in sources]
@@ -460,7 +407,6 @@ def _different(ours: Block, theirs: Block) -> Iterator[tuple[int, dict[str, _Pai
 
 
 def _flat(row: SequenceRow) -> dict[tuple[str, str], list[Any]]:
-    """Return the arrays of a record by part and name: a list of one for a feature."""
     context = {("context", name): [values] for name, values in row["context"].items()}
     return {**context, **{("list", name): steps for name, steps in row["feature_lists"].items()}}
 
@@ -524,7 +470,6 @@ def _not_finite(name: str, ours: Any, theirs: Any) -> Iterator[Finding]:
 def _measured(
     name: str, one: FeatureStatistics, other: FeatureStatistics, totals: tuple[int, int]
 ) -> Iterator[_Measured]:
-    """Yield how different a feature is, whatever the thresholds."""
     counts = (one.num_records, totals[0]), (other.num_records, totals[1])
     first, second = (count / max(total, 1) for count, total in counts)
     shares = _presence_text(*counts[0]), _presence_text(*counts[1])
@@ -578,7 +523,6 @@ def _of_strings(
 def _shares(
     what: str, ours: Mapping[_Key, int], theirs: Mapping[_Key, int], totals: tuple[int, int]
 ) -> _Measured:
-    """Return the largest difference of the two shares of a string, or of a format."""
     values = sorted(ours.keys() | theirs.keys())
     pairs = [(ours.get(v, 0) / totals[0], theirs.get(v, 0) / totals[1]) for v in values]
     distances = [abs(first - second) for first, second in pairs]
@@ -614,7 +558,6 @@ def _figures(numbers: Distribution, dtype: str | None) -> str:
 
 
 def _spec_of(feature: FeatureStatistics | None, num_records: int) -> Any:
-    """Return the specification that would be inferred; None if there is none."""
     if feature is None:
         return None
     with suppress(InvalidArgumentError):
@@ -651,7 +594,6 @@ def divergence(ours: Distribution, theirs: Distribution) -> float:
 
     Integers have a bin each if they are few, often each; other numbers are divided into ten.
 
-    >>> from tfrecord_lite.apps.statistics import Distribution
     >>> ones, twos = Distribution.of(np.ones(5)), Distribution.of(np.full(7, 2.0))
     >>> divergence(ones, twos), divergence(ones, ones)
     (1.0, 0.0)

@@ -69,7 +69,6 @@ class Distribution:
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import Distribution
     >>> ages = Distribution.of(np.array([36, 41])) + Distribution.of(np.array([37]))
     >>> ages.count, ages.min, ages.max, ages.mean, ages.quantile(0.5)
     (3, 36, 41, 38.0, 37)
@@ -96,7 +95,6 @@ class Distribution:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import Distribution
         >>> ages = Distribution.of(np.array([36, 41, 37, 36]))
         >>> ages.mean, ages.values, ages.counts
         (37.5, array([36, 37, 41]), array([2, 1, 1]))
@@ -197,7 +195,6 @@ class Distribution:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import Distribution
         >>> ages = Distribution.of(np.array([36, 41, 37]))
         >>> [ages.quantile(q) for q in (0, 0.5, 1)]
         [36, 37, 41]
@@ -232,7 +229,6 @@ class Distribution:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import Distribution
         >>> Distribution.of(np.array([36, 41, 37, 36])).histogram()
         (array([2, 1, 0, 0, 0, 1]), array([35.5, 36.5, 37.5, 38.5, 39.5, 40.5, 41.5]))
         >>> Distribution.of(np.array([0.25, 0.5, 1.0])).histogram(2)
@@ -261,7 +257,6 @@ class Distribution:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import Distribution
         >>> figures = Distribution.of(np.array([36, 41, 37])).describe()
         >>> figures["min"], figures["mean"], figures["quartiles"]
         (36, 38.0, [36, 37, 37])
@@ -309,7 +304,6 @@ class StringStatistics:
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import StringStatistics
     >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
     >>> names.lengths.max, names.top(1)
     (4, [(b'Ada', 2)])
@@ -327,7 +321,6 @@ class StringStatistics:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import StringStatistics
         >>> dict(StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).counts)
         {b'Ada': 2, b'Alan': 1}
         """
@@ -338,7 +331,6 @@ class StringStatistics:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import StringStatistics
         >>> names = StringStatistics.of(np.array([b"Ada", b"Alan"], object))
         >>> dict(names.plus(np.array([b"Ada"], object)).counts)
         {b'Ada': 2, b'Alan': 1}
@@ -393,7 +385,6 @@ class StringStatistics:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import StringStatistics
         >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
         >>> names.top(1)
         [(b'Ada', 2)]
@@ -406,7 +397,6 @@ class StringStatistics:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import StringStatistics
         >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
         >>> names.describe()["top"]
         [['Ada', 2], ['Alan', 1]]

@@ -216,7 +216,6 @@ class FeatureStatistics:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    """Return the sum of two statistics, or the only one that there is."""
     if one is None or other is None:
         return other if one is None else one
     return one + other
@@ -331,7 +330,6 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return {"records": self.num_records, **described}
 
     def _sections(self) -> list[tuple[str, Mapping[str, FeatureStatistics]]]:
-        """Return the features by the part of the records that they are in."""
         if not self.is_sequence:
             return [("features", self.features)]
         return [("context", self.features), ("feature_lists", self.feature_lists)]
@@ -411,7 +409,6 @@ def edge_text(dtype: str | None) -> Callable[[float], str]:
 
 
 def _chart(name: str, feature: FeatureStatistics, cells: Cells) -> Html | None:
-    """Return a cell: a histogram of numbers that differ; of byte strings the most frequent, or some."""
     numbers, strings = feature.numbers, feature.strings
     if numbers is not None:
         counts, edges = numbers.histogram(_CELL_BINS)
@@ -707,8 +704,6 @@ class _Numbers:
 
 
 class _Gathered:
-    """What was gathered of one feature."""
-
     def __init__(self) -> None:
         self.lengths, self.steps, self.numbers = _Numbers(), _Numbers(), _Numbers()
         self.strings: StringStatistics | None = None

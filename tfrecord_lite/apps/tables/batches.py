@@ -158,7 +158,6 @@ def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | Non
 
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return a choice of columns; raise about a name that is unknown, or occurs twice."""
     names = ext.names_of(names)
     for i, name in enumerate(names):
         if name not in known:

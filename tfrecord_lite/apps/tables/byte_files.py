@@ -140,7 +140,6 @@ class RowTarget(io.RawIOBase):
 
 
 def _is_special(name: str) -> bool:
-    """Return whether a path is of a device or pipe."""
     is_there = os.path.exists(name)  # noqa: PTH110
     return is_there and not (os.path.isfile(name) or os.path.isdir(name))  # noqa: PTH112, PTH113
 

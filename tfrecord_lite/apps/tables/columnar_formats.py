@@ -43,7 +43,6 @@ class _ColumnSource:
         self.names: list[str] = list(self._whole.names)
 
     def _open(self) -> Any:
-        """Open the file, and return its schema."""
         raise NotImplementedError
 
     def _batches(self, first_row: int) -> Iterator[tuple[int, Any]]:
@@ -155,7 +154,6 @@ class ParquetWriter:
             self._put()
 
     def _put(self) -> None:
-        """Begin to write a row group, after the one before."""
         if self._writing is not None:
             self._writing.result()
         if self._pending:

@@ -246,7 +246,6 @@ def _plan(
     num_shards: int | None,
     shard_bytes: int | None,
 ) -> tuple[_Plan, _Damage]:
-    """Return the plan, and the damage that was skipped when rows were counted."""
     kind = _target_kind(target, settings)
     formats.check_compression(kind, settings.compression)
     pieces = [piece for source in sources for piece in _pieces(source, settings.from_)]
@@ -265,7 +264,6 @@ def _plan(
 
 
 def _fitting_shards(pieces: list[_Piece], shard_bytes: int) -> int:
-    """Return the number of shards of about so many bytes."""
     sizes = [ext.local_size(piece.source) for piece in pieces]
     if None in sizes:
         raise argument_error("the size of a source is not known; give --num-shards")
@@ -324,7 +322,6 @@ def _outputs(
 
 
 def _check_places(names: list[str], pieces: list[_Piece]) -> None:
-    """Raise if an output would replace another one, or a source."""
     places = [piece.source for piece in pieces]
     sources = [ext.name_of(place) for place in places if not ext.is_file_object(place)]
     for i, name in enumerate(names):
@@ -336,7 +333,6 @@ def _check_places(names: list[str], pieces: list[_Piece]) -> None:
 
 
 def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
-    """Return the table of files: with the schema given, from their sidecars, or inferred."""
     options: Any = {name: getattr(settings.options, name) for name in ReadOptions.__annotations__}
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
@@ -368,7 +364,6 @@ def _target_kind(target: Source, settings: Settings) -> str:
 
 
 def _is_folder(target: Source) -> bool:
-    """Return whether outputs get names of their own in a folder."""
     return not ext.is_file_object(target) and _is_directory(ext.name_of(target))
 
 
@@ -408,7 +403,6 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
 
 
 def _described(sources: list[Source], plan: _Plan) -> Any:
-    """Return the sidecar of records that are written as they are."""
     files = [source for source in sources if not ext.is_file_object(source)]
     described = ext.carried_by(files, plan.settings.options) if files else None
     if described is not None and (described.dataframe or {}).get("library") == "pandas":
@@ -443,7 +437,6 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
 
 
 def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:
-    """Divide the rows that are written into shards, as even as can be, in their order."""
     parts: list[tuple[_Piece, Sequence[int], list[Any]]] = []  # with the numbers of these rows
     damage: _Damage = ()
     for piece in pieces:
@@ -472,7 +465,6 @@ def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list
 
 
 def _chosen(source: Any, condition: Any) -> Any:
-    """Return the numbers of the rows that meet a condition."""
     if condition.columns:
         source.columns = list(condition.columns)
     masks = [np.asarray(condition.mask(batch), np.bool_) for batch in source.batches()]
@@ -526,7 +518,6 @@ class _Log:
 
 
 def _stamp(name: str) -> tuple[int, int] | None:
-    """Return what ties a plan to the content of a file."""
     if ext.is_url(name) or not os.path.exists(name):  # noqa: PTH110
         return None
     status = os.stat(name)  # noqa: PTH116
@@ -679,7 +670,6 @@ class _Maker:
                 yield taken if self._schema is None else self._formed(taken)
 
     def _formed(self, batch: Any) -> Any:
-        """Return a batch as it is written: the rows and columns asked for, of the first source's types."""
         pa = ext.imported()
         if self._condition is not None:
             mask = pa.array(self._condition.mask(batch))

@@ -195,8 +195,6 @@ def encoder_of(
 
 
 class _ExampleEncoder:
-    """Encodes batches as Examples, by one schema for all."""
-
     def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
         pa = ext.imported()
         self._schema = pa.schema([_without_categories(field) for field in schema], schema.metadata)
@@ -259,8 +257,6 @@ def _without_categories(field: Any) -> Any:
 
 
 class _SequenceEncoder:
-    """Encodes batches as SequenceExamples."""
-
     def __init__(self, sequences: Any, schema: Any) -> None:
         context, lists = (
             part.select(name for name in part if f"{title}/{name}" in schema.names)
@@ -394,14 +390,12 @@ def write_part(
 
 
 def _write(target: RecordTarget, batch: Any, *, is_rows: bool) -> int:
-    """Write a batch, and return how many records it has."""
     for part in _bounded(batch) if is_rows else (batch,):
         target.write_batch(part)
     return len(batch)
 
 
 def _bounded(batch: Any) -> Iterator[Any]:
-    """Yield a batch or table in batches of so many rows at most, whatever its chunks are."""
     whole = ext.imported().Table
     table = batch if isinstance(batch, whole) else whole.from_batches([batch])
     yield from table.to_batches(max_chunksize=_RECORDS_AT_ONCE)

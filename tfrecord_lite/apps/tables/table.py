@@ -183,8 +183,6 @@ _LOOK_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class _Reading:
-    """How a table reads its files."""
-
     sources: list[Source]
     options: ReadSettings
     batch_size: int | None
@@ -492,8 +490,6 @@ class TFRecordTable:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _ToBatches(Stage):
-    """The records of a data set as record batches."""
-
     gives: ClassVar[Content | None] = "objects"
     batches: RecordBatches
     most: int | None = None

@@ -112,11 +112,9 @@ class _TextSource:
             raise
 
     def _names(self) -> list[str]:
-        """Return the names of the columns."""
         raise NotImplementedError
 
     def _blocks(self) -> Iterator[Any]:
-        """Yield blocks of rows."""
         raise NotImplementedError
 
     def _type(self, name: str, first: Any) -> Any:
@@ -124,7 +122,6 @@ class _TextSource:
         raise NotImplementedError
 
     def _batch(self, block: Any) -> Any:
-        """Return rows of a block as a batch."""
         raise NotImplementedError
 
     @cached_property
@@ -267,7 +264,6 @@ class CsvSource(_TextSource):
         return pa.null() if first is None else typed(first.column(name)).type
 
     def _blocks(self) -> Iterator[Any]:
-        """Yield batches of cells of text."""
         try:
             yield from pa_csv.open_csv(
                 self._file,
@@ -343,7 +339,6 @@ def _decoded(value: Any) -> Any:
 
 
 def _as_bytes(value: Any) -> Any:
-    """Return a value of JSON with bytes for all strings."""
     if isinstance(value, list):
         return [_as_bytes(item) for item in value]
     return value.encode() if isinstance(value, str) else value
@@ -413,7 +408,6 @@ class JsonSource(_TextSource):
         return _large(array.type)
 
     def _blocks(self) -> Iterator[list[tuple[int, dict[str, Any]]]]:
-        """Yield rows, each with the number of its line."""
         rest = b""
         while data := self._file.read(_JSON_BLOCK):
             whole, end, rest = (rest + data).rpartition(b"\n")
@@ -584,7 +578,6 @@ def _json_of(data: bytes) -> str:
 
 
 def _numbers(array: Any) -> Any:
-    """Return numbers and bools as text, floats in the digits that their own type needs."""
     if pa.types.is_float16(array.type):
         return _mapped(array, lambda value: str(np.float16(value)))
     if pa.types.is_duration(array.type):
@@ -596,7 +589,6 @@ def _numbers(array: Any) -> Any:
 
 
 def _as_text(array: Any) -> Any:
-    """Return byte strings as text, if all of them are; else None."""
     try:
         texts = array.cast(pa.large_binary()).cast(pa.large_string())
     except pa.ArrowInvalid:
@@ -605,7 +597,6 @@ def _as_text(array: Any) -> Any:
 
 
 def _mapped(array: Any, change: Any) -> Any:
-    """Return texts made of values one by one."""
     texts = [None if value is None else change(value) for value in array.to_pylist()]
     return pa.array(texts, pa.large_string())
 
