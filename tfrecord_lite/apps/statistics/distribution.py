@@ -1,10 +1,8 @@
 """Distribution and StringStatistics: how the numbers of a feature are distributed, and its byte strings.
 
-Numbers are kept sorted, each different one with its count. Of more than 2,048 different ones so many are kept, taken
-at equal steps from a random start, each of which then represents as many numbers. Both can be added.
-
-Of byte strings, short ones are counted, up to 10,000 different ones. When there are more, the rarer half is
-dropped, so memory is bounded, and a count may be too low.
+Numbers are kept sorted, each different one with its count. If they are more than 2,048, so many are taken at equal
+steps from a random start, each of which then represents as many numbers. If there are more than 10,000 different
+short byte strings, the rarer half is dropped, so a count may be too low.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ _MAX_EXAMPLES, _MAX_EXAMPLE_BYTES = 4, 16 * 1024
 class Distribution:
     """Some numbers: how many, their range, mean and spread, and how they are distributed.
 
-    Distributions can be added with ``+``. Create one with :meth:`of`.
+    Immutable, 32 KiB at most; can be pickled, and added with ``+``. Create one with :meth:`of`.
 
     Attributes
     ----------
@@ -59,13 +57,7 @@ class Distribution:
     counts : ndarray
         How often each occurs, or how many it represents; int64.
     is_exact : bool
-        Whether these are all.
-
-    Notes
-    -----
-    Immutable, 32 KiB at most, can be pickled. :attr:`mean` and :attr:`std` are those of the finite numbers, in
-    float64. Quantiles and histograms are exact if there are at most 2,048 different numbers, otherwise to about
-    one percent of the numbers.
+        Whether these are all. Otherwise quantiles and histograms are exact to about one percent of the numbers.
 
     Examples
     --------
@@ -188,10 +180,9 @@ class Distribution:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def quantile(self, q: float) -> float | None:
-        """Return the number below which a share `q` of the finite numbers is; None if there are none.
+        """Return the number below which a share `q` of the finite numbers is, the smaller one of two; None without any.
 
-        Between two numbers it is the smaller one. Raises InvalidArgumentError (``BAD_ARGUMENT``) unless `q` is
-        from 0 to 1.
+        Raises InvalidArgumentError (``BAD_ARGUMENT``) unless `q` is from 0 to 1.
 
         Examples
         --------
@@ -213,7 +204,7 @@ class Distribution:
         Parameters
         ----------
         bins : int, optional
-            How many; fewer for integers of a small range, so that as many are in each.
+            How many, from 1; fewer for integers of a small range, so that as many are in each.
 
         Returns
         -------
@@ -222,17 +213,10 @@ class Distribution:
             Each bin includes its first edge, and the last one its last edge too. Both arrays are empty if
             there are no finite numbers.
 
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` if `bins` is not positive.
-
         Examples
         --------
         >>> Distribution.of(np.array([36, 41, 37, 36])).histogram()
         (array([2, 1, 0, 0, 0, 1]), array([35.5, 36.5, 37.5, 38.5, 39.5, 40.5, 41.5]))
-        >>> Distribution.of(np.array([0.25, 0.5, 1.0])).histogram(2)
-        (array([2, 1]), array([0.25 , 0.625, 1.   ]))
         """
         bins = require_int("bins", bins, 1)
         if not self.values.size:
@@ -282,7 +266,7 @@ class Distribution:
 class StringStatistics:
     """Some byte strings: their lengths, how often the short ones occur, and what they are.
 
-    Statistics can be added with ``+``. Create one with :meth:`of`.
+    Immutable; can be pickled, and added with ``+``. Create one with :meth:`of`.
 
     Attributes
     ----------
@@ -297,10 +281,6 @@ class StringStatistics:
         format (``"JPEG"``, ``"text"``, ``"bytes"``, ...).
     examples : tuple of bytes
         A few strings, none larger than 16 KiB.
-
-    Notes
-    -----
-    Immutable; can be pickled.
 
     Examples
     --------
@@ -366,10 +346,7 @@ class StringStatistics:
 
     @property
     def contents(self) -> dict[str, int]:
-        """What the strings that were looked at are, and how many of them; the most frequent first.
-
-        ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ...
-        """
+        """What the strings that were looked at are, and how many of them; the most frequent first."""
         return _most_frequent(Counter(label for _, label in self.looked_at))
 
     @property
@@ -378,10 +355,9 @@ class StringStatistics:
         return len(self.counts) if self.is_exact else None
 
     def top(self, n: int = 10) -> list[tuple[bytes, int]]:
-        """Return the `n` most frequent short strings, and how often each occurs.
+        """Return the `n` most frequent short strings, from 1, and how often each occurs; at least, unless :attr:`is_exact`.
 
-        At least that often, unless :attr:`is_exact`. Strings that occur equally often are sorted by their
-        bytes come first. Raises InvalidArgumentError (``BAD_ARGUMENT``) for an `n` that is not positive.
+        Equally frequent ones are in the order of their bytes.
 
         Examples
         --------

@@ -71,8 +71,7 @@ def compute_statistics(
     Parameters
     ----------
     data : path, TFRecordReader, Block, or list of bytes
-        Files as :class:`TFRecordReader` takes them, read one after the other and never held in memory; or
-        a reader; or serialised Examples or SequenceExamples.
+        Files as :class:`TFRecordReader` takes them; or a reader; or serialised Examples or SequenceExamples.
     num_records : int, optional
         Examine only this many records from the start; later ones are not read.
     progress : bool or callable, optional
@@ -96,10 +95,8 @@ def compute_statistics(
 
     Notes
     -----
-    Takes up to some times as long as parsing all features. Memory does not grow with the data: up to 200 KB per
-    feature of numbers, and up to 2 MB per feature of byte strings that have many different values.
-
-    If some records have feature lists, all are SequenceExamples: those without lists have an Example's bytes.
+    Memory does not grow with the data: up to 200 KB per feature of numbers, and up to 2 MB per feature of byte
+    strings that have many different values. If some records have feature lists, all are taken for SequenceExamples.
 
     Examples
     --------
@@ -226,8 +223,8 @@ def _sum(one: Any, other: Any) -> Any:
 class Statistics(Mapping[str, FeatureStatistics]):
     """What some records hold in each feature, and how it is distributed.
 
-    Statistics of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str`` returns a
-    table; ``statistics[name]`` is one feature, or feature list.
+    Immutable; can be pickled. Statistics of shards can be added in the order of the shards, with ``+`` or ``sum``.
+    ``str`` returns a table; ``statistics[name]`` is one feature, or feature list.
 
     Attributes
     ----------
@@ -239,10 +236,6 @@ class Statistics(Mapping[str, FeatureStatistics]):
         Of SequenceExamples; empty for Examples.
     is_sequence : bool
         Whether the records are SequenceExamples.
-
-    Notes
-    -----
-    Immutable; can be pickled, so that other processes may examine shards.
 
     Examples
     --------
