@@ -19,14 +19,12 @@ import errno
 import glob
 import hashlib
 import json
-import math
 import multiprocessing
 import os
 import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -149,7 +147,6 @@ class Output:
 class Summary:
     """What a conversion did."""
 
-    n_sources: int
     outputs: list[Output] = field(default_factory=list)
     kept: list[Output] = field(default_factory=list)
     """Complete before, and so not written anew."""
@@ -198,14 +195,10 @@ def convert(
         plan, damage = _plan(sources, target, settings, num_shards, shard_bytes)
         log = _log_of(plan, target, resume=resume)
         done = _begin(plan, target, log, overwrite=overwrite, resume=resume)
-        used = {ext.name_of(piece.source) for _, pieces in plan.outputs for piece in pieces}
-        summary = Summary(len(used), kept=list(done.values()))
+        summary = Summary(kept=list(done.values()))
         pending = [i for i in range(len(plan.outputs)) if i not in done]
-        pieces = [piece for i in pending for piece in plan.outputs[i][1]]
-        left = settings.limit
-        if left is not None:
-            left = max(left - sum(output.rows for output in summary.kept), 0)
-        is_exact = all(piece.stop is not None for piece in pieces)
+        left = None if settings.limit is None else max(settings.limit - summary.rows, 0)
+        is_exact = all(piece.stop is not None for i in pending for piece in plan.outputs[i][1])
         if ext.is_file_object(target) or (left is not None and not is_exact):
             num_jobs = 1
         reports = {file.source: file for file in damage}
@@ -213,7 +206,7 @@ def convert(
             for index, make in outputs:
                 try:
                     output, damage = make()
-                except BrokenProcessPool:
+                except BrokenExecutor:
                     raise ChildProcessError(_KILLED) from None
                 except (TFRecordError, OSError, ValueError) as error:
                     if error is meter.error:
@@ -227,8 +220,7 @@ def convert(
                 for file in damage:  # which several outputs may have read
                     most = reports.get(file.source, file)
                     reports[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
-        is_complete = len(done) + len(summary.outputs) == len(plan.outputs)
-        if log is not None and is_complete:
+        if log is not None and len(done) + len(summary.outputs) == len(plan.outputs):
             log.forget()
         meter.finish()
     summary.damage = DamageReport(tuple(reports.values()))
@@ -267,7 +259,7 @@ def _fitting_shards(pieces: list[_Piece], shard_bytes: int) -> int:
     sizes = [ext.local_size(piece.source) for piece in pieces]
     if None in sizes:
         raise argument_error("the size of a source is not known; give --num-shards")
-    return max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
+    return max(1, -(-sum(filter(None, sizes)) // shard_bytes))
 
 
 def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
@@ -284,7 +276,8 @@ def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
         plan = replace(plan, table=table, types=table.arrow_schema)
     elif records and not (plan.is_per_source and any(_described([r], plan) for r in records)):
         files = [source for source in records if not ext.is_file_object(source)]
-        if not all(_is_empty(source) for source in records if ext.is_file_object(source)):
+        streams: list[Any] = [source for source in records if ext.is_file_object(source)]
+        if any(not hasattr(stream, "peek") or stream.peek(1) for stream in streams):
             detail = "standard input is read once, so its schema cannot be inferred; give "
             raise argument_error(f"{detail}--schema or --features, or save it to a file")
         if not files:
@@ -293,10 +286,6 @@ def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
         plan = replace(plan, table=_table_of(files or [os.devnull], settings))
     schema = _common_schema(plan, pieces)
     return replace(plan, schema=None if plan.is_per_source else schema)
-
-
-def _is_empty(stream: Any) -> bool:
-    return hasattr(stream, "peek") and not stream.peek(1)
 
 
 def _outputs(
@@ -356,9 +345,8 @@ def _target_kind(target: Source, settings: Settings) -> str:
         known = ", ".join(usual for usual, *_ in endings.ENDINGS.values())
         detail = f"the name has no known format; --to names it, or an ending such as {known}"
         if name.lower().endswith(".json"):
-            detail = (
-                "JSON is written as one object per line; end the name in .jsonl, or give --to jsonl"
-            )
+            detail = "JSON is written as one object per line; end the name in .jsonl, or give "
+            detail += "--to jsonl"
         raise argument_error(detail, source=name)
     return kind
 
@@ -537,26 +525,24 @@ def _begin(
     plan: _Plan, target: Source, log: _Log | None, *, overwrite: bool, resume: bool
 ) -> dict[int, Output]:
     """Return the outputs that are complete; raise if others exist."""
+    has_log = log is not None and log.is_there
+    names = {i: ext.name_of(place) for i, (place, _) in enumerate(plan.outputs)}
     complete = log.complete if log is not None and resume else {}
-    done: dict[int, Output] = {}
-    for i, (place, _) in enumerate(plan.outputs):
-        name = ext.name_of(place)
-        if name in complete:
-            done[i] = complete[name]
-            continue
+    done = {i: complete[name] for i, name in names.items() if name in complete}
+    others = [name for i, name in names.items() if i not in done]
+    for name in () if overwrite or ext.is_file_object(target) else others:
         is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))  # noqa: PTH110, PTH113, PTH114
-        if is_there and not (overwrite or ext.is_file_object(place) or ext.is_url(name)):
+        if is_there and not ext.is_url(name):
             hint = "; --overwrite replaces it"
-            if resume and (log is None or not log.is_there):
+            if resume and not has_log:
                 hint = f", and nothing is left to resume{hint}"
             elif resume:
                 hint = f", not completed by an interrupted conversion with these arguments{hint}"
-            elif log is not None and log.is_there:
+            elif has_log:
                 hint += ", --resume keeps what an interrupted conversion has completed"
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
-    if log is not None and log.is_there and resume:
-        places = enumerate(place for place, _ in plan.outputs)
-        _remove_leftovers([ext.name_of(place) for i, place in places if i not in done])
+    if has_log and resume:
+        _remove_leftovers(others)
     if log is not None and not done:
         log.forget()
     if _is_folder(target) and not ext.is_url(ext.name_of(target)):
