@@ -41,7 +41,6 @@ class Rearranged(NamedTuple):
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.rearrange import split_files
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> done = split_files("people.tfrecord", "part.tfrecord", num_shards=2)
     >>> done.paths, done.num_records, done.num_read
@@ -72,7 +71,6 @@ class TargetOptions(WriteOptions, total=False):
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.rearrange import TargetOptions, split_files
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> options = TargetOptions(num_shards=3, overwrite=True)
     >>> len(split_files("people.tfrecord", "part.tfrecord", **options).paths)

@@ -7,13 +7,11 @@
     TFRecordReader ── blocks ── ExampleParser ── restore ┴─> RecordBatch, one per block
 
 A block becomes a batch without an object per value: numbers and byte strings are the buffers of
-the parsed columns. Whatever reads Arrow's C stream reads the table (``__arrow_c_stream__``).
+the parsed columns.
 
 ::
 
     TFRecordTable ──partitions──> TablePartition, ...  ──pickle──>  PartitionReader: record batches, a report
-
-Tasks in other processes or on other machines read partitions; all have the table's Arrow schema.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", 
 
 
 class ScanOptions(ReadOptions, total=False):
-    """The options that callers of ``scan`` take and pass on to it."""
+    """The options of ``scan`` that its callers pass on."""
 
     text: bool | Sequence[str]
     sample: int | None
@@ -92,25 +90,23 @@ def scan(
         without any, the schema is inferred from a sample. Without any record either, there are no
         columns, and a warning says so.
     text : bool or sequence of str, default False
-        The columns of byte strings that are text: names; or True for all whose strings in the
-        sample are printable UTF-8. Those that the schema says are text always are.
+        The columns of byte strings that are text, besides those of the schema: names; or True for all
+        whose strings in the sample are printable UTF-8.
     sample : int or None, default 10,000
         Records at the start from which the schema is inferred, 64 MiB of them at most; None for
         all records. A later record with values of another feature is an error, unless columns
         are selected; one that lacks a feature has a null.
     batch_size : int, optional
-        Records per RecordBatch; by default about 4 MB, and 8,192 records at most. Batches of less than
-        some thousand records take longer to parse.
+        Records per RecordBatch; by default about 4 MB, and 8,192 records at most.
     num_workers : int, default 0
-        Parse in this many processes, each its part of the files, or of the records of a single one. Batches come
-        in turns from each, so the rows are in another order; ``head`` and ``count_rows`` use none.
+        Parse in this many processes, each its part of the files, or of the records of a single one. Their batches
+        alternate, so the rows are in another order; ``head`` and ``count_rows`` use none.
     **options
         How files are read, see :class:`ReadOptions`.
 
     Returns
     -------
     TFRecordTable
-        Only the schema was read so far.
 
     Raises
     ------
@@ -127,11 +123,10 @@ def scan(
     Notes
     -----
     A column of numbers or strings is null where a record lacks the feature; a list is empty. Lists of any
-    length are ``list``, fixed shapes ``fixed_size_list``; byte strings are
-    ``large_binary``, texts ``large_string``; times, categories and other dtypes are those of the schema's
-    originals. A VarLenFeature is a list of its values; a SparseFeature has a column for each
-    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and columns of feature lists
-    are lists with an item per step.
+    length are ``list``, fixed shapes ``fixed_size_list``; byte strings are ``large_binary``, texts
+    ``large_string``; other dtypes are the original ones. A VarLenFeature is a list of its values; a SparseFeature
+    has a column for each of its keys. Columns of SequenceExamples are named by part, such as ``context/label``;
+    those of feature lists have an item per step.
 
     Examples
     --------
@@ -205,20 +200,16 @@ class _Reading:
 
 @hinted
 class TFRecordTable:
-    """Files of Examples or SequenceExamples as a table, read when it is asked for.
+    """Files of Examples or SequenceExamples as a lazy table; each reading opens them anew. Made by :func:`scan`.
 
-    Made by :func:`scan`. Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``,
-    ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Each reading opens
-    the files anew.
+    Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
+    ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``.
 
     Examples
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> import pyarrow as pa
-    >>> people = scan("people.tfrecord")
-    >>> people.column_names
-    ['name', 'age']
-    >>> pa.table(people)["age"].to_pylist()
+    >>> pa.table(scan("people.tfrecord"))["age"].to_pylist()
     [36, 41, 37]
     """
 
@@ -247,12 +238,7 @@ class TFRecordTable:
         return list(self._reading.sources)
 
     def select(self, names: Sequence[str]) -> TFRecordTable:
-        """Return a table of some columns; the others are not parsed.
-
-        Parameters
-        ----------
-        names : sequence of str
-            In the order wanted.
+        """Return a table of some columns, in this order; the others are not parsed.
 
         Raises
         ------
@@ -270,17 +256,12 @@ class TFRecordTable:
         return TFRecordTable(self._batches.select(names), self._reading)
 
     def to_batches(self, size: int | None = None) -> Iterator[Any]:
-        """Yield the records as ``pyarrow.RecordBatch`` objects.
+        """Yield the records as ``pyarrow.RecordBatch`` objects, which own their memory.
 
         Parameters
         ----------
         size : int, optional
             Records per batch, from workers at most; by default the table's `batch_size`.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            Owns its memory.
 
         Raises
         ------
@@ -328,9 +309,9 @@ class TFRecordTable:
         Parameters
         ----------
         max_bytes : int or None, default 128 MiB
-            Divide uncompressed files that are larger into parts of about this size, at borders of records: those
-            of the index beside a file, or of a local one by following the lengths from its start
-            (some 0.4 s for a million records). None leaves every file whole, as others are.
+            Divide uncompressed files that are larger into parts of about this size, if they have an index or are
+            local: their lengths are followed from the start (some 0.4 s for a million records). None leaves every
+            file whole.
         num_partitions : int, optional
             Divide further, until there are about as many parts.
 
@@ -409,8 +390,8 @@ class TFRecordTable:
     def to_pandas(self, *, progress: Progress = None) -> Any:
         """Return all rows as a pandas DataFrame; `progress` as for :func:`load`.
 
-        One that was saved comes back as it was, index included. Of other data, integers and bools with
-        nulls have pandas' nullable dtypes, so that no value changes.
+        One that was saved comes back as it was, index included. In other data, integers and bools with
+        nulls have nullable dtypes, so that no value changes.
 
         Examples
         --------
@@ -558,14 +539,12 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
 class TablePartition:
     """Rows of a table that follow each other in one file; made by :meth:`TFRecordTable.partitions`.
 
-    It can be pickled, and is read wherever the file can be: each :meth:`read` opens it anew.
+    It can be pickled, and is read wherever the file can be.
 
     Examples
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> parts = scan("people.tfrecord").partitions(num_partitions=2)
-    >>> [part.num_rows for part in parts]
-    [2, 1]
     >>> [batch.to_pydict() for batch in parts[1].read()]
     [{'name': ['Grace'], 'age': [37]}]
     """
@@ -664,10 +643,8 @@ class PartitionReader:
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
-    >>> for batch in part.read(2):
-    ...     print(batch.to_pydict())
+    >>> next(part.read(2)).to_pydict()
     {'name': ['Ada', 'Alan'], 'age': [36, 41]}
-    {'name': ['Grace'], 'age': [37]}
     """
 
     def __init__(self, records: PartReader, batches: RecordBatches, size: int | None) -> None:
@@ -698,10 +675,6 @@ class PartitionReader:
         --------
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
-        >>> batches = part.read(2)
-        >>> first = next(batches)
-        >>> batches.close()
-        >>> list(batches)
-        []
+        >>> part.read(2).close()
         """
         self._iterator.close()  # type: ignore[attr-defined]
