@@ -42,7 +42,6 @@ _RECORD_BYTES = 32
 """Memory for a record besides its frame: key, length, offset and number, as for two while sorting."""
 _PIECE_BYTES = 1024 * 1024
 """How much is copied at a time."""
-_ROW_BYTES = 24
 _MEMORY_PER_ROW = 96
 """Memory for the row of a digest while rows are sorted."""
 
@@ -73,6 +72,16 @@ class _Runs:
         """Remove the temporary file."""
         if self._file is not None:
             self._file.close()
+
+
+def _read(file: IO[bytes], place: int, kind: Any, count: int) -> Any:
+    """Read an array from the temporary file."""
+    file.seek(place)
+    data = file.read(count * np.dtype(kind).itemsize)
+    if len(data) != count * np.dtype(kind).itemsize:
+        detail = "a temporary file is shorter than what was written to it"
+        raise DataLossError(Reason.TRUNCATED, detail=detail)
+    return np.frombuffer(data, kind)
 
 
 def _groups(costs: Any, most: int) -> Iterator[tuple[int, int]]:
@@ -176,17 +185,10 @@ class _Run:
         """Read the records of some ranges of keys."""
         first, last = int(self.firsts[low]), int(self.firsts[high])
         start, stop = int(self.edges[low]), int(self.edges[high])
-        keys, lengths = np.empty(last - first, np.uint64), np.empty(last - first, np.int64)
-        frames = np.empty(stop - start, np.uint8)
         of_lengths, of_frames = self.start + self.n_records * 8, self.start + self.n_records * 16
-        places = (self.start + first * 8, of_lengths + first * 8, of_frames + start)
-        for place, into in zip(places, (keys, lengths, frames), strict=True):
-            view = memoryview(into).cast("B")  # type: ignore[arg-type]
-            file.seek(place)
-            if file.readinto(view) != len(view):  # type: ignore[attr-defined]
-                detail = "the temporary file of a shuffle is shorter than what was written to it"
-                raise DataLossError(Reason.TRUNCATED, detail=detail)
-        return keys, lengths, frames
+        keys = _read(file, self.start + first * 8, np.uint64, last - first)
+        lengths = _read(file, of_lengths + first * 8, np.int64, last - first)
+        return keys, lengths, _read(file, of_frames + start, np.uint8, stop - start)
 
 
 class RandomOrder(_Runs):
@@ -358,14 +360,13 @@ class _FirstOnes(_Runs):
         with tempfile.TemporaryFile(dir=self._folder) as file:
             mask = np.memmap(file, np.bool_, "w+", shape=(self._n,))
         for low, high in _groups(sum(np.diff(firsts) for _, firsts in self._runs), self._most):
-            parts = [_rows(self._file, at, firsts[low], firsts[high]) for at, firsts in self._runs]
+            parts = []
+            for start, firsts in self._runs:
+                first, last = int(firsts[low]), int(firsts[high])
+                words = _read(self._file, start + first * 24, np.uint64, (last - first) * 3)
+                parts.append(words.reshape(-1, 3))
             mask[_first_of_equal(parts)[:, 2]] = True
         return mask
-
-
-def _rows(file: IO[bytes], start: int, first: int, last: int) -> Uint64Array:
-    file.seek(start + int(first) * _ROW_BYTES)
-    return np.frombuffer(file.read(int(last - first) * _ROW_BYTES), np.uint64).reshape(-1, 3)
 
 
 def _first_of_equal(parts: list[Uint64Array]) -> Uint64Array:

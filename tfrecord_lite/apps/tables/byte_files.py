@@ -11,7 +11,7 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfrecord_lite import extension as ext
@@ -142,6 +142,16 @@ class RowTarget(io.RawIOBase):
 def _is_special(name: str) -> bool:
     is_there = os.path.exists(name)  # noqa: PTH110
     return is_there and not (os.path.isfile(name) or os.path.isdir(name))  # noqa: PTH112, PTH113
+
+
+@contextlib.contextmanager
+def undone_by(close: Callable[[], object]) -> Iterator[None]:
+    """Call a function after an error."""
+    try:
+        yield
+    except BaseException:
+        close()
+        raise
 
 
 @contextlib.contextmanager

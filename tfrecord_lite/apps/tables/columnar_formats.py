@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tfrecord_lite.apps.tables.byte_files import RowTarget, reading_of, seekable_file
+from tfrecord_lite.apps.tables.byte_files import RowTarget, reading_of, seekable_file, undone_by
 from tfrecord_lite.extension import Source, imported, name_of
 from tfrecord_lite.options import ReadSettings
 
@@ -34,12 +34,8 @@ class _ColumnSource:
         self._file: Any = seekable_file(source, options)
         is_path = isinstance(self._file, str)
         self._n_bytes = os.path.getsize(self._file) if is_path else self._file.seek(0, os.SEEK_END)  # noqa: PTH202
-        try:
-            with reading_of(self.name):
-                self._whole = self._open()
-        except BaseException:
-            self.close()
-            raise
+        with undone_by(self.close), reading_of(self.name):
+            self._whole = self._open()
         self.names: list[str] = list(self._whole.names)
 
     def _open(self) -> Any:

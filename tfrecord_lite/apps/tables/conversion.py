@@ -37,6 +37,7 @@ from tfrecord_lite import extension as ext
 from tfrecord_lite.apps import endings
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.batches import check_columns
+from tfrecord_lite.apps.tables.byte_files import undone_by
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, scan
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
@@ -116,7 +117,7 @@ class _Plan:
         if self.as_records:
             options = ext.dropping(None, [piece.source], options)
         source: Any = formats.open_source(piece.source, piece.kind, options, table, types)
-        try:
+        with undone_by(source.close):
             chosen = source.names if settings.columns is None else settings.columns
             check_columns(chosen, source.names)
             condition = None
@@ -126,9 +127,6 @@ class _Plan:
                 chosen = [*chosen, *condition.columns]
             if condition is not None or settings.columns is not None:
                 source.columns = list(dict.fromkeys(chosen))
-        except BaseException:
-            source.close()
-            raise
         return source, condition
 
 

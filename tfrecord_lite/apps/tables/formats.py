@@ -17,7 +17,7 @@ from typing import Any
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.endings import UNTYPED, format_of
-from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
+from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, undone_by
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import HEADER_BYTES
@@ -91,7 +91,7 @@ def open_target(
     if kind in UNTYPED and compression is not None:
         codec = ext.COMPRESSION_WORDS[compression]
     file = RowTarget(target, codec)
-    try:
+    with undone_by(file.abandon):
         if kind == "parquet":
             file.writer = columnar.ParquetWriter(file, schema, compression)
         elif kind == "arrow":
@@ -99,9 +99,6 @@ def open_target(
             file.writer = columnar.arrow_writer(file, schema, compression, is_stream=is_stream)
         else:
             file.writer = TextWriter(file, schema, kind)
-    except BaseException:
-        file.abandon()
-        raise
     return file
 
 

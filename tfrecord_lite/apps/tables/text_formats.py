@@ -43,7 +43,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as pa_csv
 
 from tfrecord_lite.apps.tables.batches import as_rounded, check_columns, rounded_in
-from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
+from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, undone_by
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import Source, form_of, name_of, pairs_of, type_error
 from tfrecord_lite.options import ReadSettings
@@ -105,11 +105,8 @@ class _TextSource:
         self._content = Content(source, options)
         self._file = io.BufferedReader(self._content, _CSV_BLOCK)
         self._n_rows = 0  # before those that become a batch
-        try:
+        with undone_by(self.close):
             self.names: list[str] = self._names()
-        except BaseException:
-            self.close()
-            raise
 
     def _names(self) -> list[str]:
         raise NotImplementedError
