@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeAlias, TypeVar, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -51,7 +51,6 @@ _MAX_NAMES = 5
 _MAX_VALUES, _MAX_TEXT, _MAX_HEX = 3, 24, 6
 """How many values of a feature are shown, and how many characters or bytes of each."""
 
-_Key = TypeVar("_Key", str, bytes)
 _Measured: TypeAlias = tuple[str, str, float, tuple[str, str]]
 """What, the name of the threshold, how much, and both sides."""
 
@@ -179,8 +178,7 @@ class RecordDifferences:
             return f"all {plural(self.num_records, 'record')} hold the same"
         names = [f"{shown_name(name)} in {n:,}" for name, n in self.by_feature.items()]
         features = ", ".join(names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")
-        said = f"{self.num_different:,} of {plural(self.num_records, 'record')} differ"
-        return f"{said}: {features}"
+        return f"{self.num_different:,} of {plural(self.num_records, 'record')} differ: {features}"
 
     def describe(self) -> dict[str, Any]:
         """Return all as JSON values.
@@ -401,7 +399,7 @@ def _different(ours: Block, theirs: Block) -> Iterator[tuple[int, dict[str, _Pai
     for i, one, other in zip(odd, *decoded, strict=True):
         mine, its = _flat(one), _flat(other)
         both = ((key[1], mine.get(key), its.get(key)) for key in mine.keys() | its.keys())
-        features = {name: (a, b) for name, a, b in both if not _are_same(a, b)}
+        features = {name: (a, b) for name, a, b in both if _content(a) != _content(b)}
         if features:
             yield i, dict(sorted(features.items()))
 
@@ -411,15 +409,9 @@ def _flat(row: SequenceRow) -> dict[tuple[str, str], list[Any]]:
     return {**context, **{("list", name): steps for name, steps in row["feature_lists"].items()}}
 
 
-def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
-    if one is None or other is None or len(one) != len(other):
-        return False
-    return all(
-        a.dtype == b.dtype
-        and a.size == b.size
-        and (a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
-        for a, b in zip(one, other, strict=True)
-    )
+def _content(steps: list[Any] | None) -> list[tuple[Any, Any]] | None:
+    """Return what two features that are the same have in common: floats bit by bit."""
+    return steps and [(v.dtype, v.tolist() if v.dtype == object else v.tobytes()) for v in steps]
 
 
 # ----------------------------------------------------------------------------------- drift
@@ -521,7 +513,7 @@ def _of_strings(
 
 
 def _shares(
-    what: str, ours: Mapping[_Key, int], theirs: Mapping[_Key, int], totals: tuple[int, int]
+    what: str, ours: Mapping[Any, int], theirs: Mapping[Any, int], totals: tuple[int, int]
 ) -> _Measured:
     values = sorted(ours.keys() | theirs.keys())
     pairs = [(ours.get(v, 0) / totals[0], theirs.get(v, 0) / totals[1]) for v in values]
@@ -626,9 +618,7 @@ def divergence(ours: Distribution, theirs: Distribution) -> float:
 def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
     """Return short texts about the values of a feature, of all its steps, from the first that differs."""
     mine, its = (
-        None
-        if steps is None
-        else [v if isinstance(v, bytes) else str(v) for step in steps for v in step]
+        steps and [v if isinstance(v, bytes) else str(v) for step in steps for v in step]
         for steps in (one, other)
     )
     at = _first_odd(mine or [], its or [])
@@ -646,10 +636,8 @@ def _first_odd(a: Any, b: Any) -> int:
 
 def _side(values: list[Any] | None, at: int, byte: int) -> str:
     """Show some values from number `at` on; of a byte string what is around a byte."""
-    if values is None:
-        return "missing"
     if not values:
-        return "no values"
+        return "missing" if values is None else "no values"
     shown = values[at : at + _MAX_VALUES]
     if shown and isinstance(shown[0], bytes):
         shown = [_bytes_text(shown[0], byte)]
