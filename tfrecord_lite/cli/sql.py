@@ -172,7 +172,7 @@ def _with_integers(schema: Any, batches: Any) -> tuple[Any, Any]:
 
 def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     """Print the first rows in columns, and whether there are more."""
-    from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables.table import as_rounded, rounded_in  # noqa: PLC0415 - needs pyarrow
 
     names, rounded = reader.schema.names, rounded_in(reader.schema)
     if not names:

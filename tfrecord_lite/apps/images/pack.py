@@ -33,8 +33,8 @@ from tfrecord_lite import extension as ext
 from tfrecord_lite import schema_of
 from tfrecord_lite.apps.endings import format_of
 from tfrecord_lite.apps.images.image import image_features, require_pillow
-from tfrecord_lite.apps.tables.batches import check_columns
 from tfrecord_lite.apps.tables.formats import open_source
+from tfrecord_lite.apps.tables.table import check_columns
 from tfrecord_lite.errors import (
     DamageReport,
     InvalidArgumentError,

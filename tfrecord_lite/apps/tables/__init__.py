@@ -2,10 +2,9 @@
 
 ::
 
-    table        scan: a lazy table over files, and the parts of it that tasks read
-    batches      blocks of records to record batches
+    table        scan: a lazy table over files, blocks as record batches, and the parts that tasks read
     conversion   files of one format to files of another: shards, processes, resuming
-    formats      the formats, by name: how a file of each is opened
+    formats      how a file of each format is opened
       record_format      TFRecords, also those that tasks write
       columnar_formats   Parquet and Arrow
       text_formats       CSV and JSON lines

@@ -16,8 +16,7 @@ from itertools import chain
 from typing import Any
 
 from tfrecord_lite import extension as ext
-from tfrecord_lite.apps.tables.batches import PANDAS_KEY, fitting_size, with_pandas
-from tfrecord_lite.apps.tables.table import TFRecordTable
+from tfrecord_lite.apps.tables.table import PANDAS_KEY, TFRecordTable, fitting_size, with_pandas
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FileReport, InvalidArgumentError, errors_at
 from tfrecord_lite.extension import CompressionType, Sidecar, Source, StorageOptions
