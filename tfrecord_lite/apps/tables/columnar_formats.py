@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tfrecord_lite.apps.tables.byte_files import RowTarget, reading_of, seekable_file, undone_by
+from tfrecord_lite.apps.tables.formats import RowTarget, reading_of, seekable_file, undone_by
 from tfrecord_lite.extension import Source, imported, name_of
 from tfrecord_lite.options import ReadSettings
 

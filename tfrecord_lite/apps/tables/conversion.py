@@ -36,7 +36,7 @@ import numpy as np
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps import endings
 from tfrecord_lite.apps.tables import formats
-from tfrecord_lite.apps.tables.byte_files import undone_by
+from tfrecord_lite.apps.tables.formats import undone_by
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, check_columns, scan
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error

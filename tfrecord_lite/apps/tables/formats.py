@@ -3,26 +3,35 @@
 ::
 
     name, or its first bytes ──format_of_file──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
-    file ──open_source──> RowSource ── batches of one schema ──> open_target ──> file
+    file ──open_source──> a source ── batches of one schema ──> open_target ──> file
 
-A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can
-yield blocks of records instead, which a target of TFRecords writes as they are. A target's file appears
-when it is committed.
+A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can yield blocks of
+records instead, which a target of TFRecords writes as they are. A target's file appears when it is committed.
+Text formats may be compressed as a whole, as TFRecords. What needs random access (Parquet, Arrow's file
+format) is copied to a temporary file first if it is compressed, a URL or a pipe.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.endings import UNTYPED, format_of
-from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, undone_by
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.extension import Source
+from tfrecord_lite.files.compression import codec_named, detect
+from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
+from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.names import opening_error
 from tfrecord_lite.options import ReadSettings
 
 _OWN_CODECS = {
@@ -108,3 +117,146 @@ def check_compression(kind: str, compression: str | None) -> None:
     if compression is not None and compression not in known:
         words = ", ".join(known)
         raise argument_error(f"{kind} files cannot be compressed as {compression!r}, only {words}")
+
+
+# ---------------------------------------------------------------------- files as bytes
+
+
+class Content(io.RawIOBase):
+    """The decompressed content of a file, in order, as a file object; a read brings all it asks for.
+
+    ZLIB and BZ2 are known by the file's name, since text can begin as their streams do.
+    """
+
+    def __init__(self, source: Source, options: ReadSettings) -> None:
+        self.name: str = ext.name_of(source)
+        try:
+            self._file = open_input(source, options.storage_options)
+        except OSError as error:
+            raise opening_error(error, self.name) from None
+        name = options.codec_name
+        if name is None:
+            name = detect(self._file.peek(MAGIC_BYTES))
+            if name not in ("GZIP", "ZSTD") and not ext.compression_of_name(self.name):
+                name = ""
+        codec = codec_named(name)
+        self._content: Any = self._file
+        if codec is not None:
+            self._content = Inflated(self._file, codec, self.name, options.inflation)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes; fewer than asked for only at the end."""
+        view, n_bytes = memoryview(buffer).cast("B"), 0
+        while n_bytes < len(view) and (more := self._content.readinto(view[n_bytes:])):
+            n_bytes += more
+        return n_bytes
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def seekable_file(source: Source, options: ReadSettings) -> Any:
+    """Return a path or a file object that can seek: the file itself, or a temporary copy."""
+    name = ext.name_of(source)
+    if not ext.is_file_object(source) and not ext.is_url(name):
+        with contextlib.closing(open_input(source)) as file:
+            is_plain = detect(file.peek(MAGIC_BYTES)) not in ("GZIP", "ZSTD", "BZ2")
+        if is_plain and not ext.compression_of_name(name):
+            return name
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever reads it
+    with contextlib.closing(Content(source, options)) as content:
+        shutil.copyfileobj(content, copy, 1024 * 1024)
+    copy.seek(0)
+    return copy
+
+
+class RowTarget(io.RawIOBase):
+    """A file that is written by a writer of its format, to which it is a file object, compressed if asked.
+
+    It appears at :meth:`commit`.
+    """
+
+    writer: Any = None
+    """The writer of the format; set by the opener of the file."""
+
+    def __init__(self, target: Source, compression: str = "") -> None:
+        is_path = isinstance(target, (str, os.PathLike))
+        name = ext.name_of(target)
+        is_device = is_path and not ext.is_url(name) and _is_special(name)
+        self._output: Any = ext.open_output(target, atomic=is_path and not is_device)
+        codec = codec_named(compression)
+        self._compressor = None if codec is None else codec.compressor(ext.TFRecordOptions())
+        self._n_bytes = 0
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write all of some bytes."""
+        view = memoryview(data).cast("B")
+        self._put(view if self._compressor is None else self._compressor.compress(view))
+        return len(view)
+
+    def _put(self, data: Any) -> None:
+        if len(data):
+            self._n_bytes += len(data)
+            self._output.write([data])
+
+    def tell(self) -> int:
+        """Return the number of bytes written; without a compressor, as Arrow's writers need it."""
+        return self._n_bytes
+
+    def write_batch(self, batch: Any) -> None:
+        """Write a batch."""
+        self.writer.write_batch(batch)
+
+    def finish(self) -> None:
+        """Write the end of the file, and what the system still holds."""
+        self.writer.close()
+        if self._compressor is not None:
+            self._put(self._compressor.finish())
+        self._output.finish()
+
+    def commit(self) -> None:
+        """Let the file appear."""
+        self._output.commit()
+
+    def abandon(self) -> None:
+        """Remove what is not committed."""
+        with contextlib.suppress(Exception):  # of a file that is being removed
+            self.writer.close()
+        self._output.abandon()
+
+
+def _is_special(name: str) -> bool:
+    is_there = os.path.exists(name)  # noqa: PTH110
+    return is_there and not (os.path.isfile(name) or os.path.isdir(name))  # noqa: PTH112, PTH113
+
+
+@contextlib.contextmanager
+def undone_by(close: Callable[[], object]) -> Iterator[None]:
+    """Call a function after an error."""
+    try:
+        yield
+    except BaseException:
+        close()
+        raise
+
+
+@contextlib.contextmanager
+def reading_of(name: str) -> Iterator[None]:
+    """Raise what pyarrow says of a file as an error that names it."""
+    pa = ext.imported()
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        detail = f"the file cannot be read: {str(error).strip()}"
+        raise argument_error(detail, source=name) from None

@@ -42,7 +42,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as pa_csv
 
-from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, undone_by
+from tfrecord_lite.apps.tables.formats import Content, RowTarget, undone_by
 from tfrecord_lite.apps.tables.table import as_rounded, check_columns, rounded_in
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import Source, form_of, name_of, pairs_of, type_error
