@@ -31,7 +31,6 @@ from tfrecord_lite import errors
 from tfrecord_lite import extension as ext
 from tfrecord_lite import schema as specs
 from tfrecord_lite.block import Block
-from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
@@ -152,9 +151,8 @@ def scan(
             files = ext.name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
             if columns:
                 raise argument_error(NO_RECORDS, source=files)
-            warnings.warn(
-                f"{files}: {NO_RECORDS}", UserWarning, stacklevel=errors.levels_to_caller()
-            )
+            detail = f"{files}: {NO_RECORDS}"
+            warnings.warn(detail, UserWarning, stacklevel=errors.levels_to_caller())
         else:
             described = Sidecar(ext.inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
@@ -278,21 +276,18 @@ class TFRecordTable:
         check_progress(progress)
         if not self._reading.num_workers:
             return self._in_turn(size, progress=progress)
-        batches: Any = iter(self._in_processes(size))
-        return reported(batches, progress, title_of(self._reading.sources))
+        paths: Any = self._reading.sources
+        files = files_of(paths, self._reading.options)
+        most = size or self._reading.usual_size
+        stage = _ToBatches(input=files, batches=self._batches, most=most)
+        batches: Any = iter(dataset_of(stage).in_processes(self._reading.num_workers))
+        return reported(batches, progress, title_of(paths))
 
     def _in_turn(self, size: int | None, *, progress: Progress = False) -> Iterator[Any]:
         size = size or self._reading.usual_size
         with closing(self._reading.blocks(size, progress=progress)) as blocks:
             for block in blocks:
                 yield self._batches.of(block)
-
-    def _in_processes(self, size: int | None) -> Dataset[Any]:
-        size = size or self._reading.usual_size
-        paths: Any = self._reading.sources
-        files = files_of(paths, self._reading.options)
-        stage = _ToBatches(input=files, batches=self._batches, most=size)
-        return dataset_of(stage).in_processes(self._reading.num_workers)
 
     def partitions(
         self, max_bytes: int | None = ext.PART_BYTES, num_partitions: int | None = None
@@ -395,8 +390,8 @@ class TFRecordTable:
         1   Alan   41
         2  Grace   37
         """
-        if self._is_frame_of("pandas"):
-            return self._loaded("pandas", progress)
+        if (frame := self._as_saved("pandas", progress)) is not None:
+            return frame
         return ext.adapter("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
@@ -417,8 +412,8 @@ class TFRecordTable:
         """
         if lazy:
             return ext.adapter("polars").lazy_frame(self)
-        if self._is_frame_of("polars"):
-            return self._loaded("polars", progress)
+        if (frame := self._as_saved("polars", progress)) is not None:
+            return frame
         return ext.library("polars").from_arrow(self.to_arrow(progress=progress))
 
     def count_rows(self) -> int:
@@ -450,11 +445,11 @@ class TFRecordTable:
 
     _repr_html_ = repr_html
 
-    def _is_frame_of(self, name: str) -> bool:
-        return (self._batches.described.dataframe or {}).get("library") == name
-
-    def _loaded(self, name: ext.Library, progress: Progress) -> Any:
+    def _as_saved(self, name: ext.Library, progress: Progress) -> Any:
+        """Return all rows as a frame, if one of the library was saved."""
         check_progress(progress)
+        if (self._batches.described.dataframe or {}).get("library") != name:
+            return None
         loader = ext.Loader(self._batches.described, self.column_names, name)
         return loader.whole(self._reading.blocks(None, progress=progress))
 
@@ -487,12 +482,9 @@ class RecordBatches:
             described = _selected(described, names)
         self.described = described
         schema = described.schema
-        self._loader = ext.Loader(
-            described,
-            names,
-            # What nobody chose to leave out is not left out.
-            rejects_others=hint is not None and names is None,
-        )
+        # What nobody chose to leave out is not left out.
+        rejects_others = hint is not None and names is None
+        self._loader = ext.Loader(described, names, rejects_others=rejects_others)
         frame = described.dataframe or {}
         types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
         self._names = names
