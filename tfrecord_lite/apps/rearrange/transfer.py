@@ -1,13 +1,4 @@
-"""Records that are rearranged: their sources, and the files that they are written to.
-
-::
-
-    Input: blocks of a reader, and the schema beside its files
-    Outputs: one file, or the shards of a set
-
-    Block ──cut──> (shard, Block) ──> RecordSink       a shard is opened with its first record
-                                                       and closed when it is full
-"""
+"""Records that are rearranged: their sources (`Input`), and the files that they are written to (`Outputs`)."""
 
 from __future__ import annotations
 
@@ -26,6 +17,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.extension import Sidecar, Source, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
+from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked, compact
 from tfrecord_lite.records.shard_set import Filling
@@ -56,7 +48,7 @@ class Rearranged(NamedTuple):
     num_read: int
     """Number of records read."""
     seed: int | None = None
-    """The seed that was used: the one given, or drawn."""
+    """The seed that was given, or drawn."""
     schema: Schema | Any = None
     """The Schema or SequenceSchema in the sidecars of the files; None if they have none."""
 
@@ -124,9 +116,7 @@ class Outputs(ext.DataFiles):
         """Whether records are divided evenly if their number is known."""
         self._nbytes = 0
 
-    def read(
-        self, sources: Sources | TFRecordReader, progress: meters.Progress, *more: Outputs
-    ) -> Input:
+    def read(self, sources: Sources | TFRecordReader, progress: Progress, *more: Outputs) -> Input:
         """Return the records to write, here and to others; called by public functions, to which a warning goes."""
         read = Input(sources, self.storage_options, progress)
         outputs = (self, *more)
@@ -201,11 +191,10 @@ class Outputs(ext.DataFiles):
             file.name = name
         self._check_names()
         self._replaced = [file.replaces(file.name) for file in self.files]
-        described = self._described
-        if described is not None:
+        if (described := self._described) is not None:
             for name, fingerprint in zip(names, fingerprints, strict=True):
-                one = described._replace(fingerprint=fingerprint)
-                self.add_sidecar(ext.companion(name, ext.SIDECAR_SUFFIX), one)
+                place = ext.companion(name, ext.SIDECAR_SUFFIX)
+                self.add_sidecar(place, described._replace(fingerprint=fingerprint))
 
     def placed(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
         """Return what was written, after all files have appeared; remove the sidecars of older data."""
@@ -232,10 +221,7 @@ class Input:
     """The records of a reader, or of files."""
 
     def __init__(
-        self,
-        sources: Sources | TFRecordReader,
-        storage_options: StorageOptions,
-        progress: meters.Progress,
+        self, sources: Sources | TFRecordReader, storage_options: StorageOptions, progress: Progress
     ) -> None:
         meters.check_progress(progress)
         if not isinstance(sources, TFRecordReader):
@@ -250,8 +236,6 @@ class Input:
         self._options: ReadSettings = self._reader._options  # noqa: SLF001 - of this package
         self._progress, self._opened = progress, ExitStack()
         self._meter = meters.SILENT
-        self._total: int | None = None
-        self._num_passes = 1
         self._n_before = 0  # bytes of the passes before this one
         self.num_read: int = 0
 
@@ -261,8 +245,8 @@ class Input:
 
         If they are read several times, each byte counts a part each time.
         """
-        stack = self._opened
-        with meters.metered(self._progress, meters.title_of(self.sources), "bytes") as meter, stack:
+        title = meters.title_of(self.sources)
+        with meters.metered(self._progress, title, "bytes") as meter, self._opened:
             self._total = meters.total_bytes(self.sources) if meter.is_on else None
             self._meter, self._num_passes = meter, num_passes
             yield meter
@@ -278,15 +262,10 @@ class Input:
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the records can be read twice; a missing file is an error of its own."""
-        for source in self.sources:
-            name = ext.name_of(source)
-            if ext.is_file_object(source):
-                if ext.position_of(source) is None:
-                    return False
-            elif not ext.is_url(name) and os.path.exists(name) and not os.path.isfile(name):  # noqa: PTH110, PTH113
-                return False
-        return True
+        """Whether the records can be read twice."""
+        streams = filter(ext.is_file_object, self.sources)
+        has_pipe = any(map(ext.is_pipe, self.sources))
+        return not has_pipe and all(ext.position_of(stream) is not None for stream in streams)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the records, in blocks whose checksums are right."""

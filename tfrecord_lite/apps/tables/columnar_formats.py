@@ -32,8 +32,6 @@ class _ColumnSource:
     def __init__(self, source: Source, options: ReadSettings) -> None:
         self.name: str = name_of(source)
         self._file: Any = seekable_file(source, options)
-        is_path = isinstance(self._file, str)
-        self._n_bytes = os.path.getsize(self._file) if is_path else self._file.seek(0, os.SEEK_END)  # noqa: PTH202
         with undone_by(self.close), reading_of(self.name):
             self._whole = self._open()
         self.names: list[str] = list(self._whole.names)
@@ -105,9 +103,9 @@ class ArrowSource(_ColumnSource):
 
     def _open(self) -> Any:
         ipc = imported("pyarrow.ipc")
-        if isinstance(self._file, str) and self._n_bytes:  # memory cannot map an empty file
-            self._file = pa.memory_map(self._file)
-        head = b"" if isinstance(self._file, str) else (self._file.seek(0), self._file.read(6))[1]
+        if isinstance(self._file, str) and os.path.getsize(self._file):  # noqa: PTH202
+            self._file = pa.memory_map(self._file)  # which no empty file can be
+        head = b"" if isinstance(self._file, str) else self._file.read(6)
         self._is_stream = head not in (b"", b"ARROW1")
         if self._is_stream:
             self._file.seek(0)

@@ -187,10 +187,8 @@ class RowTarget(io.RawIOBase):
     """The writer of the format; set by the opener of the file."""
 
     def __init__(self, target: Source, compression: str = "") -> None:
-        is_path = isinstance(target, (str, os.PathLike))
-        name = ext.name_of(target)
-        is_device = is_path and not ext.is_url(name) and _is_special(name)
-        self._output: Any = ext.open_output(target, atomic=is_path and not is_device)
+        is_atomic = isinstance(target, str | os.PathLike) and not ext.is_pipe(target)
+        self._output: Any = ext.open_output(target, atomic=is_atomic)
         codec = codec_named(compression)
         self._compressor = None if codec is None else codec.compressor(ext.TFRecordOptions())
         self._n_bytes = 0
@@ -234,11 +232,6 @@ class RowTarget(io.RawIOBase):
         with contextlib.suppress(Exception):  # of a file that is being removed
             self.writer.close()
         self._output.abandon()
-
-
-def _is_special(name: str) -> bool:
-    is_there = os.path.exists(name)  # noqa: PTH110
-    return is_there and not (os.path.isfile(name) or os.path.isdir(name))  # noqa: PTH112, PTH113
 
 
 @contextlib.contextmanager
