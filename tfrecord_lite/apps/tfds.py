@@ -399,11 +399,8 @@ def _blocks(directory: Directory, parts: list[tuple[str, int, int]]) -> Iterator
 
 # ------------------------------------------------------------------------ parts of splits
 
-# Expressions such as ``train[:75%]+test``.
 _PART = re.compile(r"(?P<split>[\w.\-]+)(\[(?P<ends>[^\[\]]*)\])?")
-_END = re.compile(
-    r"(?P<number>-?\d[\d_]*)(?P<unit>%|shard)?|(?P<percent>-?(\d+\.\d*|\.\d+))(?P<sign>%)", re.ASCII
-)
+_END = re.compile(r"(?P<number>-?(\d[\d_]*|(\d+\.\d*|\.\d+)(?=%)))(?P<unit>%|shard)?", re.ASCII)
 
 
 def parts_of(split: object, lengths: Mapping[str, Sequence[int]]) -> list[tuple[str, int, int]]:
@@ -434,21 +431,17 @@ def parts_of(split: object, lengths: Mapping[str, Sequence[int]]) -> list[tuple[
 
 
 def _slice(text: str, name: str, ends: str, lengths: Sequence[int]) -> tuple[int, int]:
-    """Return the first record and the end of a slice; percents are rounded as Python's round does."""
+    """Return the first record and the end of a slice."""
     bounds = ends.split(":")
     matches = [_END.fullmatch(end) for end in bounds]
-    numbers: list[Any] = [
-        match and (float(match["percent"]) if match["percent"] else int(match["number"]))
-        for match in matches
-    ]
-    units = {match["unit"] or match["sign"] or "" for match in matches if match}
+    digits = [match and match["number"] for match in matches]
+    numbers: list[Any] = [n and (float if "." in n else int)(n) for n in digits]
+    units = {match["unit"] or "" for match in matches if match}
     if len(units) > 1:
         raise argument_error(f"both ends of {text!r} must be in the same unit")
     if len(bounds) == 1 and units == {"shard"}:
         numbers.append(((numbers[0] or 0) + 1) or None)
-    if len(numbers) != 2 or any(
-        end and not match for end, match in zip(bounds, matches, strict=True)
-    ):
+    if len(numbers) != 2 or [*map(bool, bounds)] != [*map(bool, matches)]:
         raise _syntax_error(text)
     start, stop = numbers
     total = sum(lengths)

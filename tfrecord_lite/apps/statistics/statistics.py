@@ -172,10 +172,8 @@ class FeatureStatistics:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """All kinds that occur, usually one."""
-        summary = self.summary
-        return tuple(
-            (summary.values if isinstance(summary, specs.FeatureListSummary) else summary).lists
-        )
+        summary: Any = self.summary
+        return tuple(getattr(summary, "values", summary).lists)  # "values" of a feature list
 
     @property
     def num_values(self) -> int:
@@ -381,11 +379,10 @@ class Statistics(Mapping[str, FeatureStatistics]):
                 )
                 for name, row in rows.items()
             )
-            caption = section.replace("_", " ") if self.is_sequence else ""
             if rows:
-                header = (*columns, "distribution")
-                n_rows = len(rows)
-                parts.append(table(header, shown, n_rows=n_rows, noun="feature", caption=caption))
+                options: Any = {"n_rows": len(rows), "noun": "feature"}
+                options["caption"] = section.replace("_", " ") if self.is_sequence else ""
+                parts.append(table((*columns, "distribution"), shown, **options))
         return panel(f"Statistics of {plural(self.num_records, 'record')}", *parts)
 
 
@@ -502,10 +499,8 @@ def figure_texts(figures: Mapping[str, float | None], dtype: str | None = None) 
 
 
 def _range(numbers: Distribution) -> str:
-    if numbers.min is None or numbers.max is None:
-        return ""
-    low, high = _number(numbers.min), _number(numbers.max)
-    return low if low == high else f"{low} .. {high}"
+    ends = [_number(end) for end in (numbers.min, numbers.max) if end is not None]
+    return " .. ".join(dict.fromkeys(ends))
 
 
 def _number(number: float, digits: int = 4) -> str:
@@ -565,10 +560,10 @@ def _string_texts(strings: StringStatistics) -> Iterator[str]:
         yield from (f"{name} {percent(count / looked_at)}" for name, count in contents[:4])
     elif contents[0][0] != "bytes":
         yield contents[0][0]
-    num_distinct = strings.num_distinct
-    if num_distinct is not None:
-        yield f"{num_distinct:,} different"
-    are_few = num_distinct is not None and num_distinct <= _MAX_TOP
+    n_distinct = strings.num_distinct
+    if n_distinct is not None:
+        yield f"{n_distinct:,} different"
+    are_few = n_distinct is not None and n_distinct <= _MAX_TOP
     for value, count in strings.top(_MAX_TOP):
         if count > 1 or are_few:
             yield f"{quoted(value)} {percent(count / strings.lengths.count)}"
