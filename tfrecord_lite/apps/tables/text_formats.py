@@ -61,6 +61,7 @@ _FRACTION = re.compile(r"\s*[+-]?\d*\.\d*(e[+-]?\d+)?\s*", re.IGNORECASE)
 _LONG_INTEGER = r"^[+-]?[0-9]{16,}$"
 _EXACT_DIGITS, _MAX_EXACT = 16, 2**53
 """An integer of so many digits may be more than a float64 has, one beyond that is."""
+_TEXT = pa.large_string()
 _ERRORS = (ValueError, TypeError, OverflowError, pa.ArrowException)
 """What is raised for values that are not of a type."""
 _FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -349,9 +350,9 @@ def _large(kind: Any) -> Any:
     """Return a type with 64-bit offsets for strings, and lists of nothing as lists of strings."""
     if pa.types.is_list(kind):
         inner = kind.value_type
-        return pa.list_(pa.large_string() if pa.types.is_null(inner) else _large(inner))
+        return pa.list_(_TEXT if pa.types.is_null(inner) else _large(inner))
     if pa.types.is_string(kind):
-        return pa.large_string()
+        return _TEXT
     return pa.large_binary() if pa.types.is_binary(kind) else kind
 
 
@@ -496,7 +497,7 @@ def delimiter_of(head: str) -> str:
 def csv_rows(columns: list[Any], delimiter: str, quoted: str) -> Any:
     """Return rows of CSV, of columns of any type; cells with a character of `quoted` are in quotes."""
     cells = [pc.fill_null(_csv_cells(_plain(column), quoted), "") for column in columns]
-    return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, pa.large_string()))
+    return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, _TEXT))
 
 
 def _csv_cells(array: Any, quoted: str) -> Any:
@@ -508,11 +509,9 @@ def _csv_cells(array: Any, quoted: str) -> Any:
     if form == "number" or pa.types.is_duration(array.type):
         return _numbers(array)
     if form in ("list", "fixed list", "struct", "map"):
-        texts = pc.if_else(array.is_null(), pa.scalar(None, pa.large_string()), json_values(array))
-    elif form == "bytes":
-        texts = array.cast(pa.large_binary()).cast(pa.large_string())
+        texts = pc.if_else(array.is_null(), pa.scalar(None, _TEXT), json_values(array))
     else:
-        texts = array.cast(pa.large_string())
+        texts = (array.cast(pa.large_binary()) if form == "bytes" else array).cast(_TEXT)
     needs = pc.or_(pc.match_substring_regex(texts, f'["\r\n{quoted}]'), pc.equal(texts, ""))
     if not pc.any(needs).as_py():
         return texts
@@ -530,7 +529,7 @@ def json_values(array: Any) -> Any:
     elif form == "map":
         texts = _json_lists(pairs_of(array))
     elif form == "decimal":
-        texts = array.cast(pa.large_string())
+        texts = array.cast(_TEXT)
     elif form == "number" or pa.types.is_duration(kind):
         texts = _numbers(array)
         for name, word in _NOT_JSON.items() if pa.types.is_floating(kind) else ():
@@ -539,8 +538,8 @@ def json_values(array: Any) -> Any:
         as_text = _as_text(array)
         texts = _mapped(array, _json_of) if as_text is None else _json_strings(as_text)
     else:
-        texts = _json_strings(array.cast(pa.large_string()))
-    return pc.if_else(array.is_null(), "null", texts).cast(pa.large_string())
+        texts = _json_strings(array.cast(_TEXT))
+    return pc.if_else(array.is_null(), "null", texts).cast(_TEXT)
 
 
 def json_objects(names: list[str], values: list[Any]) -> Any:
@@ -559,7 +558,7 @@ def _json_lists(array: Any) -> Any:
         lengths = pc.fill_null(pc.list_value_length(array), 0)
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
     lists = pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), texts)
-    return _join("[", pc.binary_join(lists, pa.scalar(", ", pa.large_string())), "]")
+    return _join("[", pc.binary_join(lists, pa.scalar(", ", _TEXT)), "]")
 
 
 def _json_strings(texts: Any) -> Any:
@@ -579,7 +578,7 @@ def _numbers(array: Any) -> Any:
         return _mapped(array, lambda value: str(np.float16(value)))
     if pa.types.is_duration(array.type):
         array = array.cast(pa.int64())
-    texts = array.cast(pa.large_string())
+    texts = array.cast(_TEXT)
     if not pa.types.is_floating(array.type):
         return texts
     return pc.if_else(pc.match_substring_regex(texts, "^-?[0-9]+$"), _join(texts, ".0"), texts)
@@ -587,7 +586,7 @@ def _numbers(array: Any) -> Any:
 
 def _as_text(array: Any) -> Any:
     try:
-        texts = array.cast(pa.large_binary()).cast(pa.large_string())
+        texts = array.cast(pa.large_binary()).cast(_TEXT)
     except pa.ArrowInvalid:
         return None
     return None if pc.any(pc.match_substring_regex(texts, _CONTROL)).as_py() else texts
@@ -595,14 +594,13 @@ def _as_text(array: Any) -> Any:
 
 def _mapped(array: Any, change: Any) -> Any:
     texts = [None if value is None else change(value) for value in array.to_pylist()]
-    return pa.array(texts, pa.large_string())
+    return pa.array(texts, _TEXT)
 
 
 def _join(*parts: Any) -> Any:
     """Return texts joined, row by row; null where one of them is."""
-    large = pa.large_string()
-    columns = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
-    return pc.binary_join_element_wise(*columns, pa.scalar("", large))
+    columns = [pa.scalar(part, _TEXT) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*columns, pa.scalar("", _TEXT))
 
 
 def _plain(array: Any) -> Any:
@@ -611,7 +609,7 @@ def _plain(array: Any) -> Any:
         array = array.storage
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    return array.cast(pa.large_string()) if pa.types.is_null(array.type) else array
+    return array.cast(_TEXT) if pa.types.is_null(array.type) else array
 
 
 def lines(texts: Any) -> memoryview:
@@ -620,9 +618,7 @@ def lines(texts: Any) -> memoryview:
     _, offsets, data = joined.buffers()
     if data is None or not len(joined):
         return memoryview(b"")
-    starts = memoryview(offsets).cast("q")
-    first, last = starts[joined.offset], starts[joined.offset + len(joined)]
-    return memoryview(data)[first:last]
+    return memoryview(data)[: memoryview(offsets).cast("q")[len(joined)]]
 
 
 class TextWriter:
@@ -633,7 +629,7 @@ class TextWriter:
         self._rounded = rounded_in(schema)
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
         if self._delimiter is not None and schema.names:
-            names = [pa.array([name], pa.large_string()) for name in schema.names]
+            names = [pa.array([name], _TEXT) for name in schema.names]
             # In quotes whatever delimiter a reader takes, so that no name looks like two.
             (line,) = csv_rows(names, self._delimiter, DELIMITERS).to_pylist()
             file.write(f"{line}\n".encode())
@@ -642,12 +638,11 @@ class TextWriter:
         """Write a batch."""
         for start in range(0, len(batch), _WRITTEN_ROWS):
             part = batch[start : start + _WRITTEN_ROWS]
-            names, columns = part.schema.names, part.columns
-            if self._rounded:
-                columns = [
-                    as_rounded(column) if name in self._rounded else column
-                    for name, column in zip(names, columns, strict=True)
-                ]
+            names = part.schema.names
+            columns = [
+                as_rounded(column) if name in self._rounded else column
+                for name, column in zip(names, part.columns, strict=True)
+            ]
             try:
                 if self._delimiter is None:
                     rows = json_objects(names, list(map(json_values, columns)))
