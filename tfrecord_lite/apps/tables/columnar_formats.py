@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,6 +28,10 @@ class _ColumnSource:
 
     columns: list[str] | None = None
     """Those to read; None for all."""
+    _open: Callable[[], Any]
+    """Opens the file, and returns its schema."""
+    _batches: Callable[[int], Iterator[tuple[int, Any]]]
+    """Yields batches from one that has the first row on, each after the number of its first row."""
 
     def __init__(self, source: Source, options: ReadSettings) -> None:
         self.name: str = name_of(source)
@@ -35,13 +39,6 @@ class _ColumnSource:
         with undone_by(self.close), reading_of(self.name):
             self._whole = self._open()
         self.names: list[str] = list(self._whole.names)
-
-    def _open(self) -> Any:
-        raise NotImplementedError
-
-    def _batches(self, first_row: int) -> Iterator[tuple[int, Any]]:
-        """Yield batches from one that has the first row on, each after the number of its first row."""
-        raise NotImplementedError
 
     @property
     def schema(self) -> Any:
@@ -103,7 +100,7 @@ class ArrowSource(_ColumnSource):
 
     def _open(self) -> Any:
         ipc = imported("pyarrow.ipc")
-        if isinstance(self._file, str) and os.path.getsize(self._file):  # noqa: PTH202
+        if isinstance(self._file, str) and os.path.getsize(self._file):
             self._file = pa.memory_map(self._file)  # which no empty file can be
         head = b"" if isinstance(self._file, str) else self._file.read(6)
         self._is_stream = head not in (b"", b"ARROW1")

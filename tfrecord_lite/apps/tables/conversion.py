@@ -244,7 +244,7 @@ def _plan(
         num_shards = _fitting_shards(pieces, shard_bytes)
     elif num_shards is None and not ext.is_file_object(target):
         name = ext.name_of(target)
-        num_shards = len(ext.data_names(name, None)) if "@" in os.path.basename(name) else None  # noqa: PTH119
+        num_shards = len(ext.data_names(name, None)) if "@" in os.path.basename(name) else None
     is_per_source = num_shards is None and _is_folder(target)
     plan = _with_schemas(_Plan(settings, kind, is_per_source), pieces)
     outputs, damage = _outputs(plan, pieces, target, num_shards)
@@ -353,7 +353,7 @@ def _is_folder(target: Source) -> bool:
 
 
 def _is_directory(name: str) -> bool:
-    return name.endswith(("/", os.sep)) or (not ext.is_url(name) and os.path.isdir(name))  # noqa: PTH112
+    return name.endswith(("/", os.sep)) or (not ext.is_url(name) and os.path.isdir(name))
 
 
 def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
@@ -418,7 +418,7 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
     codec = ext.CODECS.get(ext.COMPRESSION_WORDS[word] if is_whole else "")
     source = piece.source
     stem = "stdin" if ext.is_file_object(source) else endings.stem_of(ext.name_of(source))
-    return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")  # noqa: PTH118
+    return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")
 
 
 def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:
@@ -428,8 +428,8 @@ def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list
         source, condition = plan.open(piece)
         with contextlib.closing(source):
             rows = range(source.count()) if condition is None else _chosen(source, condition)
-            parts.append((piece, rows, source.marks if isinstance(source, RecordSource) else []))
-            damage += _damage_of(source)
+            parts.append((piece, rows, getattr(source, "marks", [])))
+            damage += getattr(source, "damage", ())
     total = sum(len(rows) for _, rows, _ in parts)
     if plan.settings.limit is not None:
         total = min(total, plan.settings.limit)
@@ -485,7 +485,7 @@ class _Log:
         for line in lines[1:] if lines[:1] == [self._digest] else []:
             with contextlib.suppress(ValueError):  # of a line that was cut short
                 base, rows, n_bytes = json.loads(line)
-                name = os.path.join(os.path.dirname(path), base)  # noqa: PTH118, PTH120
+                name = os.path.join(os.path.dirname(path), base)
                 size = ext.local_size(name)
                 self.complete.pop(name, None)
                 if size is not None and n_bytes in (size, None):
@@ -493,7 +493,7 @@ class _Log:
 
     def add(self, name: str, rows: int, n_bytes: int | None) -> None:
         """Note that an output is complete, or, without its size, that it is complete if it exists."""
-        line = json.dumps([os.path.basename(name), rows, n_bytes])  # noqa: PTH119
+        line = json.dumps([os.path.basename(name), rows, n_bytes])
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
 
@@ -503,9 +503,9 @@ class _Log:
 
 
 def _stamp(name: str) -> tuple[int, int] | None:
-    if ext.is_url(name) or not os.path.exists(name):  # noqa: PTH110
+    if ext.is_url(name) or not os.path.exists(name):
         return None
-    status = os.stat(name)  # noqa: PTH116
+    status = os.stat(name)
     return status.st_size, status.st_mtime_ns
 
 
@@ -515,7 +515,7 @@ def _log_of(plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
     if ext.is_file_object(target) or ext.is_url(name) or not (resume or len(plan.outputs) > 1):
         return None
     folder, base = (name, "") if _is_directory(name) else os.path.split(name)
-    return _Log(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)  # noqa: PTH118
+    return _Log(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)
 
 
 def _begin(
@@ -528,7 +528,7 @@ def _begin(
     done = {i: complete[name] for i, name in names.items() if name in complete}
     others = [name for i, name in names.items() if i not in done]
     for name in () if overwrite or ext.is_file_object(target) else others:
-        is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))  # noqa: PTH110, PTH113, PTH114
+        is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))
         if is_there and not ext.is_url(name):
             hint = "; --overwrite replaces it"
             if resume and not has_log:
@@ -543,7 +543,7 @@ def _begin(
     if log is not None and not done:
         log.forget()
     if _is_folder(target) and not ext.is_url(ext.name_of(target)):
-        os.makedirs(ext.name_of(target), exist_ok=True)  # noqa: PTH103
+        os.makedirs(ext.name_of(target), exist_ok=True)
     return done
 
 
@@ -557,10 +557,6 @@ def _remove_leftovers(names: list[str]) -> None:
 
 
 # ---------------------------------------------------------------------------------------- run
-
-
-def _damage_of(source: Any) -> _Damage:
-    return source.damage if isinstance(source, RecordSource) else ()
 
 
 class _Maker:
@@ -614,7 +610,7 @@ class _Maker:
                 target.abandon()
             self.close()
             raise
-        return output, (*self._damage, *_damage_of(self._source))
+        return output, (*self._damage, *getattr(self._source, "damage", ()))
 
     def _go_to(self, piece: _Piece) -> None:
         """Open the source of a piece, unless it is open and the rows follow."""
@@ -693,7 +689,7 @@ class _Maker:
     def close(self) -> None:
         """Close the open source."""
         if self._source is not None:
-            self._damage += _damage_of(self._source)
+            self._damage += getattr(self._source, "damage", ())
             if self._batches is not None:
                 self._batches.close()
             self._source.close()

@@ -184,6 +184,13 @@ def encoder_of(
     return _ExampleEncoder(schema, lossless=lossless, has_sidecar=has_sidecar)
 
 
+def _encoded(columns: Any, schema: Schema, rounded: Any, n_rows: int) -> Iterator[Any]:
+    """Yield rows as Examples, which are empty without columns."""
+    if columns:
+        return ext.encode_column_batches(columns, schema, rounded)
+    return iter([Block.from_records([b""] * n_rows)])
+
+
 class _ExampleEncoder:
     def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
         pa = ext.imported()
@@ -199,14 +206,11 @@ class _ExampleEncoder:
             self._types = {**self._types, "pandas": json.loads(from_pandas)}
 
     def blocks(self, batch: Any) -> Iterator[Any]:
-        """Yield the records of a batch."""
+        """Return the records of a batch."""
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
         columns, schema = self._frames.add_frame(ext.open_columns(batch, is_later=True))
-        if columns:
-            yield from ext.encode_column_batches(columns, schema, self.rounded)
-        elif len(batch):
-            yield Block.from_records([b""] * len(batch))
+        return _encoded(columns, schema, self.rounded, len(batch))
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
@@ -223,14 +227,11 @@ class RowEncoder:
         self._names: dict[str, None] = {}
 
     def blocks(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-        """Yield the records of some rows; where one lacks a feature, that is missing."""
+        """Return the records of some rows; where one lacks a feature, that is missing."""
         self._names |= dict.fromkeys(chain.from_iterable(rows))
         whole = [{name: row.get(name) for name in self._names} for row in rows]
         columns, schema = self._builder.add_rows(whole)
-        if columns:
-            yield from ext.encode_column_batches(columns, schema, self.rounded)
-        else:
-            yield Block.from_records([b""] * len(rows))
+        return _encoded(columns, schema, self.rounded, len(rows))
 
     def described(self) -> Sidecar | None:
         """Return what the sidecar says of all rows; None without any."""

@@ -99,6 +99,12 @@ class _TextSource:
 
     columns: list[str] | None = None
     """Those to read, set before anything is; None for all."""
+    _names: Callable[[], list[str]]
+    _blocks: Callable[[], Iterator[Any]]
+    _type: Callable[[str, Any], Any]
+    """Returns the type of a column by the first block, or None for a file without rows."""
+    _batch: Callable[[Any], Any]
+    """Makes a batch of rows of a block."""
 
     def __init__(self, source: Source, options: ReadSettings, types: Any) -> None:
         self.name: str = name_of(source)
@@ -108,19 +114,6 @@ class _TextSource:
         self._n_rows = 0  # before those that become a batch
         with undone_by(self.close):
             self.names: list[str] = self._names()
-
-    def _names(self) -> list[str]:
-        raise NotImplementedError
-
-    def _blocks(self) -> Iterator[Any]:
-        raise NotImplementedError
-
-    def _type(self, name: str, first: Any) -> Any:
-        """Return the type of a column by the first block, or None for a file without rows."""
-        raise NotImplementedError
-
-    def _batch(self, block: Any) -> Any:
-        raise NotImplementedError
 
     @cached_property
     def _rest(self) -> Iterator[Any]:
