@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from itertools import chain
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite.errors import argument_error
@@ -20,21 +19,22 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 """Endings of names by format; the first is the usual one."""
 UNTYPED = ("csv", "tsv", "jsonl")
 """Formats of text, which have no types of their own, and may be compressed as a whole."""
-_ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
 _OF_LOADERS = {
     "webdataset": ("webdataset", "wds", "tar"),
     "ArrayRecord": ("arrayrecord", "array_record"),
 }
 """Formats with a library of their own, and the words and endings that name them."""
+_FORMATS = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
 _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
-_ENDING = re.compile(rf"(?i)({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$")
+_ENDING = re.compile(rf"(?i)({'|'.join(map(re.escape, _FORMATS))})(-\d+-of-\d+)?$")
 
 
 def format_named(name: str) -> str:
     """Return the format of a name such as ``feather``; raise if there is none."""
-    kind = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
-    check_not_of_loader(f".{kind}")
-    if kind not in ENDINGS:
+    ending = f".{name.lower().lstrip('.')}"
+    check_not_of_loader(ending)
+    kind = _FORMATS.get(ending)
+    if kind is None:
         known = ", ".join([*ENDINGS, "feather"])
         raise argument_error(f"unknown format {name!r}, expected one of {known}")
     return kind
@@ -62,8 +62,7 @@ def format_of(name: str) -> str | None:
     >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
     ('csv', 'tfrecord')
     """
-    ending = ending_of(name)
-    return next((kind for kind, endings in ENDINGS.items() if ending in endings), None)
+    return _FORMATS.get(ending_of(name))
 
 
 def stem_of(name: str) -> str:

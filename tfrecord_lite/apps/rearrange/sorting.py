@@ -175,7 +175,6 @@ _Part: TypeAlias = tuple[Uint64Array, Int64Array, Uint8Array]
 @dataclass(frozen=True)
 class _Run:
     start: int
-    n_records: int
     firsts: Int64Array
     """Number of the first record of each range of keys, and of all records; shape (1025,)."""
     edges: Int64Array
@@ -185,7 +184,8 @@ class _Run:
         """Read the records of some ranges of keys."""
         first, last = int(self.firsts[low]), int(self.firsts[high])
         start, stop = int(self.edges[low]), int(self.edges[high])
-        of_lengths, of_frames = self.start + self.n_records * 8, self.start + self.n_records * 16
+        n_records = int(self.firsts[-1])
+        of_lengths, of_frames = self.start + n_records * 8, self.start + n_records * 16
         keys = _read(file, self.start + first * 8, np.uint64, last - first)
         lengths = _read(file, of_lengths + first * 8, np.int64, last - first)
         return keys, lengths, _read(file, of_frames + start, np.uint8, stop - start)
@@ -234,7 +234,7 @@ class RandomOrder(_Runs):
         for piece in _pieces_of(block):
             file.write(ext.frames_of(piece))
         edges = row_splits(block.lengths + OVERHEAD_BYTES)[firsts]
-        self._runs.append(_Run(start, keys.size, firsts, edges))
+        self._runs.append(_Run(start, firsts, edges))
 
 
 def _sorted(parts: list[_Part]) -> tuple[Uint64Array, Block]:

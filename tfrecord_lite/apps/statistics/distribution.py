@@ -87,9 +87,8 @@ class Distribution:
 
         Examples
         --------
-        >>> ages = Distribution.of(np.array([36, 41, 37, 36]))
-        >>> ages.mean, ages.values, ages.counts
-        (37.5, array([36, 37, 41]), array([2, 1, 1]))
+        >>> Distribution.of(np.array([36, 41, 37, 36])).values
+        array([36, 37, 41])
         """
         kind = numbers.dtype.kind
         if kind not in _TYPES:
@@ -186,9 +185,8 @@ class Distribution:
 
         Examples
         --------
-        >>> ages = Distribution.of(np.array([36, 41, 37]))
-        >>> [ages.quantile(q) for q in (0, 0.5, 1)]
-        [36, 37, 41]
+        >>> Distribution.of(np.array([36, 41, 37])).quantile(0.5)
+        37
         """
         if not 0 <= q <= 1:
             raise argument_error(f"q is {q}, expected a share from 0 to 1")
@@ -241,9 +239,8 @@ class Distribution:
 
         Examples
         --------
-        >>> figures = Distribution.of(np.array([36, 41, 37])).describe()
-        >>> figures["min"], figures["mean"], figures["quartiles"]
-        (36, 38.0, [36, 37, 37])
+        >>> Distribution.of(np.array([36, 41, 37])).describe()["quartiles"]
+        [36, 37, 37]
         """
         counts, edges = self.histogram()
         figures = {name: getattr(self, name) for name in ("min", "max", "mean", "std")}
@@ -301,8 +298,8 @@ class StringStatistics:
 
         Examples
         --------
-        >>> dict(StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).counts)
-        {b'Ada': 2, b'Alan': 1}
+        >>> StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).num_distinct
+        2
         """
         return cls().plus(values)
 
@@ -311,9 +308,8 @@ class StringStatistics:
 
         Examples
         --------
-        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan"], object))
-        >>> dict(names.plus(np.array([b"Ada"], object)).counts)
-        {b'Ada': 2, b'Alan': 1}
+        >>> dict(StringStatistics().plus(np.array([b"Ada", b"Ada"], object)).counts)
+        {b'Ada': 2}
         """
         values = ranges_of(values)
         # Those with the lowest numbers of all are looked at: others than in an equal block before.
@@ -361,8 +357,7 @@ class StringStatistics:
 
         Examples
         --------
-        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
-        >>> names.top(1)
+        >>> StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).top(1)
         [(b'Ada', 2)]
         """
         n = require_int("n", n, 1)
@@ -373,8 +368,7 @@ class StringStatistics:
 
         Examples
         --------
-        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
-        >>> names.describe()["top"]
+        >>> StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).describe()["top"]
         [['Ada', 2], ['Alan', 1]]
         """
         top = self.top()

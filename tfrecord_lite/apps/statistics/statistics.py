@@ -48,8 +48,7 @@ _LARGE = 10**12
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST_TIME, _LAST_TIME = 315_532_800, 4_102_444_800  # 1980 and 2100, in seconds since 1970
 _TIME_NAME = re.compile(
-    r"time|date|stamp|when|epoch|(?<![a-z])(ts?|at|start|end|created|updated|s|ms|us|ns)(?![a-z])|At$",
-    re.IGNORECASE,
+    r"(?i:time|date|stamp|when|epoch|(?<![a-z])(ts?|at|start|end|created|updated|[mun]?s)(?![a-z]))|At$"
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FIGURES = "min", "mean", "std", "median", "max", "zeros", "NaN", "infinite"
@@ -101,8 +100,7 @@ def compute_statistics(
     Examples
     --------
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> statistics = compute_statistics(people)
-    >>> print(statistics)
+    >>> print(compute_statistics(people))
     3 records, 2 features
     <BLANKLINE>
     name  kind    records  length  min  mean   std  median  max
@@ -110,8 +108,6 @@ def compute_statistics(
     age   int64   all      1        36    38  2.16      37   41
     name  string  all      1
         3 .. 5 bytes, text, 3 different, 'Ada' 33.3 %, 'Alan' 33.3 %, 'Grace' 33.3 %
-    >>> statistics["age"].numbers.mean
-    38.0
     """
     num_records = None if num_records is None else require_int("num_records", num_records, 1)
     check_progress(progress)
@@ -135,21 +131,20 @@ class FeatureStatistics:
     lengths : Distribution
         Number of values per record that has the feature; of a feature list, per step.
     numbers : Distribution or None
-        All int64 and float32 values; None if there are none.
+        All int64 and float32 values.
     strings : StringStatistics or None
-        All byte strings; None if there are none.
+        All byte strings.
     steps : Distribution or None
-        Number of steps per record that has the feature list; None for other features.
+        Number of steps per record that has the feature list.
     original : str or None
-        The dtype that the values had before they were stored, if it was another one, and a schema file
-        beside the data says so. Numbers that are stored as bytes are then `numbers`.
+        Another dtype that the values had before they were stored, by a schema file beside the data. Numbers
+        that are stored as bytes are then `numbers`.
 
     Examples
     --------
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> age = compute_statistics(people)["age"]
-    >>> age.summary.n_records, age.lengths.max, age.numbers.mean
-    (3, 1, 38.0)
+    >>> compute_statistics(people)["age"].numbers.mean
+    38.0
     """
 
     summary: specs.FeatureSummary | specs.FeatureListSummary
@@ -239,10 +234,8 @@ class Statistics(Mapping[str, FeatureStatistics]):
     --------
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> statistics = compute_statistics(people[:1]) + compute_statistics(people[1:])  # two shards
-    >>> statistics.num_records, statistics["age"].numbers.mean
-    (3, 38.0)
-    >>> statistics["name"].strings.top(1)
-    [(b'Ada', 1)]
+    >>> statistics.num_records, statistics["age"].numbers.mean, statistics["name"].strings.top(1)
+    (3, 38.0, [(b'Ada', 1)])
     """
 
     num_records: int
@@ -259,8 +252,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the features, then of the feature lists."""
-        yield from self.features
-        yield from self.feature_lists
+        yield from (*self.features, *self.feature_lists)
 
     def __len__(self) -> int:
         """Return the number of features and feature lists."""
@@ -295,12 +287,8 @@ class Statistics(Mapping[str, FeatureStatistics]):
         Examples
         --------
         >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> compute_statistics(people).schema()
-        Schema of 2 features
-        name  specification    dtype   shape
-        ----  ---------------  ------  -----
-        age   FixedLenFeature  int64   []
-        name  FixedLenFeature  string  []
+        >>> list(compute_statistics(people).schema())
+        ['age', 'name']
         """
         return self.summary.schema(variable=variable)
 
@@ -310,9 +298,8 @@ class Statistics(Mapping[str, FeatureStatistics]):
         Examples
         --------
         >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> figures = compute_statistics(people).describe()
-        >>> figures["records"], figures["features"]["age"]["numbers"]["mean"]
-        (3, 38.0)
+        >>> compute_statistics(people).describe()["features"]["age"]["numbers"]["mean"]
+        38.0
         """
         described = {
             name: {key: feature.describe() for key, feature in features.items()}
@@ -328,18 +315,15 @@ class Statistics(Mapping[str, FeatureStatistics]):
     def lines(
         self, width: int = 100, columns: Collection[str] | None = None, *, has_blocks: bool = False
     ) -> list[str]:
-        r"""Return the lines of a table of these features, or all; `has_blocks` is for histograms.
+        """Return the lines of a table of these features, or all; `has_blocks` is for histograms.
 
         A width that has no room for all figures leaves out some.
 
         Examples
         --------
         >>> people = encode_examples({"age": [36, 41, 37]})
-        >>> print(*compute_statistics(people).lines(width=60), sep="\n")
-        <BLANKLINE>
-        name  kind   records  length  min  mean   std  median  max
-        ----  -----  -------  ------  ---  ----  ----  ------  ---
-        age   int64  all      1        36    38  2.16      37   41
+        >>> compute_statistics(people).lines(width=60)[-1]
+        'age   int64  all      1        36    38  2.16      37   41'
         """
         lines = []
         for section, features in self._sections():
