@@ -194,9 +194,9 @@ class RecordDifferences:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """What is different between two data sets; true if nothing is. Can be pickled.
+    """What is different between two data sets; true if nothing is.
 
-    ``str`` returns a line per difference.
+    ``str`` returns a line per difference. Can be pickled.
 
     Attributes
     ----------

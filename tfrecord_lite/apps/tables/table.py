@@ -191,9 +191,9 @@ class _Reading:
 
 @hinted
 class TFRecordTable:
-    """Files of Examples or SequenceExamples as a lazy table; each reading opens them anew. Made by :func:`scan`.
+    """Files of Examples or SequenceExamples as a table, read when it is asked for.
 
-    Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
+    Made by :func:`scan`; each reading opens the files anew. Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
     ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``.
 
     Examples
