@@ -23,7 +23,7 @@ __version__ = "0.1.0.dev0"
 _EXPORTS = {
     "apps.rearrange": ("split_records", "unique_records"),
     "apps.tables.table": ("TFRecordTable", "scan"),
-    "apps.tfds.loading": ("load_tfds",),
+    "apps.tfds": ("load_tfds",),
     "apps.viewer.page": ("view",),
     "block": ("Block",),
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor", "to_dense"),

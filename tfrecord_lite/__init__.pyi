@@ -1,7 +1,7 @@
 # Made of the table in __init__.py: pytest --update-golden tests/test_import.py
 from tfrecord_lite.apps.rearrange import split_records as split_records, unique_records as unique_records
 from tfrecord_lite.apps.tables.table import TFRecordTable as TFRecordTable, scan as scan
-from tfrecord_lite.apps.tfds.loading import load_tfds as load_tfds
+from tfrecord_lite.apps.tfds import load_tfds as load_tfds
 from tfrecord_lite.apps.viewer.page import view as view
 from tfrecord_lite.block import Block as Block
 from tfrecord_lite.columns import BytesColumn as BytesColumn, RaggedTensor as RaggedTensor, SparseTensor as SparseTensor, to_dense as to_dense

@@ -95,10 +95,10 @@ class TestSettings:
         done = run("convert", source, tmp_path / "c.csv", "--where", "m > 3")
         assert (done.status, "there is no column 'm'" in done.err[0]) == (2, True)
 
-    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    @pytest.mark.parametrize("ending", ["csv", "pq"])
     def test_float64(self, run: Run, tmp_path: Path, ending: str) -> None:
         (tmp_path / "a.csv").write_text("x,y,z\n0.1,0.5,nan\n123456789.123,,inf\n")
-        run("convert", tmp_path / "a.csv", tmp_path / "a.parquet")
+        run("convert", tmp_path / "a.csv", tmp_path / "a.pq")
         arguments = ("convert", tmp_path / f"a.{ending}", tmp_path / "b.tfrecord")
         done = run(*arguments)
         line = "tfrecord: float64 was rounded to float32 in 'x'; --lossless keeps every bit"
@@ -117,6 +117,6 @@ def test_no_pyarrow(
         monkeypatch.setitem(sys.modules, name, None)
     assert run("convert", source, tmp_path / "b.tfrecord.gz").status == 0
     assert list(TFRecordReader(tmp_path / "b.tfrecord.gz")) == list(TFRecordReader(source))
-    done = run("convert", source, tmp_path / "b.parquet")
+    done = run("convert", source, tmp_path / "b.pq")
     assert done.status == 2
     assert "need pyarrow: pip install pyarrow" in done.err[0]

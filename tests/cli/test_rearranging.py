@@ -63,16 +63,16 @@ class TestAll:
         assert run("merge", *shards, tmp_path / "a-3-of-4.tfrecord").status == 0  # of another set
 
     @pytest.mark.parametrize("verb", [*VERBS, "recover"])
-    def test_ending_of_a_table(self, run: Run, tmp_path: Path, verb: str) -> None:
-        path, target = write(tmp_path / "a", [b"1"]), tmp_path / "x.csv"
+    @pytest.mark.parametrize("ending", [".csv", ".pq", ".ipc.gz", ".json"])
+    def test_ending_of_a_table(self, run: Run, tmp_path: Path, verb: str, ending: str) -> None:
+        path, target = write(tmp_path / "a", [b"1"]), tmp_path / f"x{ending}"
         done = run(verb, *VERBS.get(verb, []), path, target)
         where = " --where CONDITION" if verb == "filter" else ""
-        detail = (
-            f"TFRecords would be written, not what .csv says; use tfrecord convert{where} SRC DST"
-        )
-        assert done == (2, [], [f"tfrecord: {target}: {detail}"])
-        done = run("convert", "--to=csv", path, tmp_path / "x.tfrecord")
-        assert done.err == [f"tfrecord: {tmp_path}/x.tfrecord: its ending is not one of --to csv"]
+        shown = ending.removesuffix(".gz")
+        detail = f"not what {shown} says; use tfrecord convert{where} SRC DST"
+        assert done == (2, [], [f"tfrecord: {target}: TFRecords would be written, {detail}"])
+        done = run("convert", "--to=csv", path, tmp_path / "x.tfr")
+        assert done.err == [f"tfrecord: {tmp_path}/x.tfr: its ending is not one of --to csv"]
 
     @each_verb
     def test_damage(self, run: Run, tmp_path: Path, verb: str) -> None:

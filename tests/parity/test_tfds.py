@@ -12,7 +12,7 @@ import pytest
 
 from tfrecord_lite import load_tfds, read_batches
 from tfrecord_lite.apps.images import decode_image
-from tfrecord_lite.apps.tfds import info, tfds_info
+from tfrecord_lite.apps.tfds import parts_of, tfds_info
 from tfrecord_lite.errors import InvalidArgumentError
 
 tfds = pytest.importorskip("tensorflow_datasets")
@@ -319,7 +319,7 @@ def test_percents_are_those_of_tfds(total: int) -> None:
         except ValueError:
             continue
         try:
-            found = [part[1:] for part in info.parts_of(text, {"train": [total]})]
+            found = [part[1:] for part in parts_of(text, {"train": [total]})]
         except InvalidArgumentError as error:
             if "has no records" in str(error):  # TFDS has none, or a negative number of a file
                 continue

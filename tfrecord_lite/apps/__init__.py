@@ -12,9 +12,11 @@
     notebook    batches and objects of the codec as tables, an extension for IPython
     markup      HTML and SVG as text, for all of them
     outline     the features or fields of one message in rows
+    endings     formats of files, by their names
 
 An app imports public names and those of ``tfrecord_lite.extension``, and of the other apps only
-``tables``, ``statistics``, ``markup`` and ``outline``. Nothing in the codec imports an app.
+``tables``, ``statistics``, ``markup``, ``outline``
+and ``endings``. Nothing in the codec imports an app.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from tfrecord_lite import __version__
+from tfrecord_lite.apps.endings import format_of
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.extension import is_pipe, name_of
@@ -289,8 +290,8 @@ def _run(args: argparse.Namespace, console: Console) -> None:
     except (OSError, ImportError, ValueError, TypeError) as error:
         inputs.complain_of(error, args.verb, console)
         is_unknown = "no column '" in str(error) and "; the nearest:" not in str(error)
-        is_unknown = is_unknown and not inputs.TABLE.search(str(getattr(error, "source", "")))
-        if is_unknown and getattr(args, "sample", None) and args.schema is None:
+        has_sample = format_of(str(getattr(error, "source", ""))) in (None, "tfrecord")
+        if is_unknown and has_sample and getattr(args, "sample", None) and args.schema is None:
             count = f"{args.sample:,}"
             console.note(
                 f"without a schema, columns are those of the first {count} records; --sample all looks at all"

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.apps.endings import UNTYPED, format_named, format_of
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
@@ -83,11 +84,11 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
     if args.features is not None:
         schema = parse_features(args.features, lossless=args.lossless)
     if target == "-":
-        is_text = args.to is None or args.to.lower() in ("csv", "tsv", "jsonl")
+        is_text = args.to is None or format_named(args.to) in UNTYPED
         target = console.open_output(is_text=is_text)
     else:
         inputs.check_target(target, args.sources, overwrite=args.overwrite)
-        if args.to not in (None, "tfrecord") and re.search(r"\.tfrecords?(\.\w+)?$", target):
+        if args.to not in (None, "tfrecord") and format_of(target) == "tfrecord":
             raise argument_error(f"its ending is not one of --to {args.to}", source=target)
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")

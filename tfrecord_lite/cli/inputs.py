@@ -20,6 +20,7 @@ from itertools import islice
 from typing import IO, Any, TypeAlias, cast
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite.apps.endings import ending_of, format_of
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.errors import (
     DamagedSpan,
@@ -43,8 +44,6 @@ MAX_LINES = 20
 """How many damaged places, or dropped records, of a file are shown unless all are asked for."""
 _NUMBER = re.compile(r"\d+(?=(-of-\d+)?\D*$)")
 """The number of a file among others that are named like it."""
-TABLE = re.compile(r"\.(csv|tsv|parquet|arrow|feather|jsonl?|ndjson)(\.\w+)?$", re.IGNORECASE)
-"""The endings of what `convert` writes besides TFRecords."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -324,7 +323,7 @@ def sources_of(name: str) -> list[Source]:
     try:
         return ext.expand(name)
     except IsADirectoryError:
-        from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
+        from tfrecord_lite.apps.tfds import files_of  # noqa: PLC0415 - not light
 
         return files_of(name)
     except FileNotFoundError:
@@ -350,8 +349,9 @@ def check_target(target: str, names: Iterable[str], *, overwrite: bool) -> None:
 
 def check_ending(target: str, more: str = "") -> None:
     """Raise if TFRecords would have the name of a table."""
-    if match := TABLE.search(target):
-        detail = f"TFRecords would be written, not what {match[0]} says; use tfrecord convert{more} SRC DST"
+    ending = ".json" if target.lower().endswith(".json") else ending_of(target)
+    if ending and format_of(ending) != "tfrecord":
+        detail = f"TFRecords would be written, not what {ending} says; use tfrecord convert{more} SRC DST"
         raise argument_error(detail, source=target)
 
 

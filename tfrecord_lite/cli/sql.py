@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tfrecord_lite.apps.endings import ENDINGS, format_of
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.texts import terminal_width
@@ -67,11 +68,11 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         options["on_misfit"] = lambda error: dropped.setdefault((error.source, error.offset), error)
     kind = None
     if args.output is not None:
-        from tfrecord_lite.apps.tables.formats import FORMATS, check_compression, format_of  # noqa: PLC0415 - needs pyarrow
+        from tfrecord_lite.apps.tables.formats import check_compression  # noqa: PLC0415 - needs pyarrow
 
         kind = format_of(args.output)
         if kind is None:
-            endings = ", ".join(f".{known}" for known in FORMATS)
+            endings = ", ".join(f".{known}" for known in ENDINGS)
             raise argument_error(f"{args.output!r} has none of the endings {endings}")
         check_compression(kind, args.output_compression)
         _check_output(args)
@@ -171,7 +172,7 @@ def _with_integers(schema: Any, batches: Any) -> tuple[Any, Any]:
 
 def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     """Print the first rows in columns, and whether there are more."""
-    from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables.table import as_rounded, rounded_in  # noqa: PLC0415 - needs pyarrow
 
     names, rounded = reader.schema.names, rounded_in(reader.schema)
     if not names:

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tfrecord_lite import summarize
-from tfrecord_lite.apps.tables.batches import ROUNDED_KEY, rounded_in
+from tfrecord_lite.apps.tables import table as scanned
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
-from tfrecord_lite.apps.tfds.info import files_of
+from tfrecord_lite.apps.tfds import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.extension import (
@@ -123,8 +123,8 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     fields = list(without_decimals(reader.schema))
     chosen = [i for i, field in enumerate(fields) if field.name != _NO_COLUMN]
     kept = arrow().schema([fields[i] for i in chosen])
-    if any(rounded_in(table.arrow_schema) for table in run.tables.values()):
-        kept = kept.with_metadata({ROUNDED_KEY: json.dumps(kept.names)})
+    if any(scanned.rounded_in(table.arrow_schema) for table in run.tables.values()):
+        kept = kept.with_metadata({scanned.ROUNDED_KEY: json.dumps(kept.names)})
     rows = (batch.select(chosen).cast(kept) for batch in run.batches(reader))
     return arrow().RecordBatchReader.from_batches(kept, rows)
 

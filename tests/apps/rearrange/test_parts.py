@@ -24,7 +24,7 @@ from tfrecord_lite import (
     split_records,
     unique_records,
 )
-from tfrecord_lite.apps.rearrange import unique
+from tfrecord_lite.apps.rearrange import sorting
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
 from tfrecord_lite.testing import encodings
@@ -175,7 +175,7 @@ class TestUnique:
     ) -> None:
         records = random.Random(seed).sample(records * copies, len(records) * copies)
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(unique, "_MEMORY_PER_ROW", 2**20 // most)
+            patch.setattr(sorting, "_MEMORY_PER_ROW", 2**20 // most)
             if pipe:
                 (path,) = write_all(Path(folder), [(records, "")])
                 sources: Any = [one_way(path)]

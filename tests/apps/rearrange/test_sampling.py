@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
-from tfrecord_lite.apps.rearrange import sample_records, sampling
-from tfrecord_lite.apps.rearrange.sampling import threshold
+from tfrecord_lite.apps.rearrange import files, sample_records
+from tfrecord_lite.apps.rearrange.files import threshold
 from tfrecord_lite.dataset.random_order import order_words
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
@@ -75,5 +75,5 @@ class TestSample:
 def test_the_threshold_is_a_rank(n_words: int, seed: int, total: int, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, total))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "_N_WORDS", n_words)
+        patch.setattr(files, "_N_WORDS", n_words)
         assert threshold((seed,), n, total) == np.sort(order_words((seed,), 0, total))[n - 1]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.support.errors import raised
 from tests.support.file_objects import Pipe
 from tfrecord_lite import Schema, TFRecordReader, TFRecordWriter, decode_example, load, save, scan
+from tfrecord_lite.apps.endings import format_of, is_numbered
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.options import ReadSettings
 
@@ -31,7 +32,7 @@ ENDINGS = [
 def opened(path: Path, columns: Sequence[str] | None = None, types: Any = None) -> Any:
     from tfrecord_lite.apps.tables import formats
 
-    kind = formats.format_of(str(path))
+    kind = format_of(str(path))
     assert kind is not None
     table = scan(path) if kind == "tfrecord" else None
     source: Any = formats.open_source(str(path), kind, ReadSettings(), table=table, types=types)
@@ -50,7 +51,7 @@ def read(path: Path, first_row: int = 0, **reading: Any) -> list[dict[str, Any]]
 def write(path: Path, batches: Sequence[Any], compression: str | None = None) -> Path:
     from tfrecord_lite.apps.tables import formats
 
-    kind = formats.format_of(str(path))
+    kind = format_of(str(path))
     assert kind is not None
     target = formats.open_target(str(path), kind, batches[0].schema, compression)
     try:
@@ -87,12 +88,10 @@ def records_of(path: Path) -> list[dict[str, list[Any]]]:
 class TestNames:
     @pytest.mark.parametrize(("name", "kind"), [
         ("a.tfrecord", "tfrecord"), ("a.tfrecord-00000-of-00010", "tfrecord"),
-        ("A.PARQUET", "parquet"), ("x/a.feather", "arrow"), ("a-00000-of-00002.csv.gz", "csv"),
+        ("A.PARQUET", "parquet"), ("a.pq", "parquet"), ("x/a.feather", "arrow"), ("a-00000-of-00002.csv.gz", "csv"),
         ("a.jsonl.zst", "jsonl"), ("a@10.tfrecord", "tfrecord"), ("a.txt", None), ("csv", None),
     ])  # fmt: skip
     def test_tell_the_format(self, name: str, kind: str | None) -> None:
-        from tfrecord_lite.apps.tables.formats import format_of
-
         assert format_of(name) == kind
 
     def test_content_tells_it_where_the_name_does_not(self, tmp_path: Path) -> None:
@@ -107,7 +106,7 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["data_tfrecord-00000-of-00001.gz", "train-00000-of-00001"])
     def test_names_of_tfx(self, tmp_path: Path, name: str) -> None:
-        from tfrecord_lite.apps.tables.formats import format_of_file, is_numbered
+        from tfrecord_lite.apps.tables.formats import format_of_file
 
         path = tmp_path / name
         with TFRecordWriter(path) as writer:

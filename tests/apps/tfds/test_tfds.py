@@ -20,7 +20,7 @@ from tfrecord_lite import (
     load_tfds,
     read_batches,
 )
-from tfrecord_lite.apps.tfds import info, tfds_info
+from tfrecord_lite.apps.tfds import parts_of, tfds_info
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 LENGTHS = {"train": [4, 0, 5, 3], "test": [2], "validation": [2, 1]}
@@ -422,7 +422,7 @@ def test_parts_of_splits_are_slices(start: int, stop: int, unit: str, lengths: l
     expected = range(total)[slice(*numbers)]
     try:
         text = f"train[{start}{unit}:{stop}{unit}]"
-        ((_, first, end),) = info.parts_of(text, {"train": lengths})
+        ((_, first, end),) = parts_of(text, {"train": lengths})
         found = range(first, end)
     except InvalidArgumentError:
         assert not expected or max(map(abs, numbers)) > total or abs(start) > 100 or abs(stop) > 100

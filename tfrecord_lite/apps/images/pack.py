@@ -31,9 +31,10 @@ import numpy as np
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite import schema_of
+from tfrecord_lite.apps.endings import format_of
 from tfrecord_lite.apps.images.image import image_features, require_pillow
-from tfrecord_lite.apps.tables.formats import format_of, open_source
-from tfrecord_lite.apps.tables.text_formats import check_columns
+from tfrecord_lite.apps.tables.formats import open_source
+from tfrecord_lite.apps.tables.table import check_columns
 from tfrecord_lite.errors import (
     DamageReport,
     InvalidArgumentError,

@@ -1,13 +1,4 @@
-"""Records that are rearranged: their sources, and the files that they are written to.
-
-::
-
-    Input: blocks of a reader, and the schema beside its files
-    Outputs: one file, or the shards of a set
-
-    Block ──cut──> (shard, Block) ──> RecordSink       a shard is opened with its first record
-                                                       and closed when it is full
-"""
+"""Records that are rearranged: their sources (`Input`), and the files that they are written to (`Outputs`)."""
 
 from __future__ import annotations
 
@@ -15,25 +6,18 @@ import errno
 import os
 import re
 import warnings
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite import progress as meters
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.extension import Sidecar, Source, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
-from tfrecord_lite.progress import (
-    SILENT,
-    Meter,
-    Progress,
-    check_progress,
-    metered,
-    title_of,
-    total_bytes,
-)
+from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked, compact
 from tfrecord_lite.records.shard_set import Filling
@@ -49,7 +33,6 @@ class Rearranged(NamedTuple):
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.rearrange import split_files
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> done = split_files("people.tfrecord", "part.tfrecord", num_shards=2)
     >>> done.paths, done.num_records, done.num_read
@@ -65,7 +48,7 @@ class Rearranged(NamedTuple):
     num_read: int
     """Number of records read."""
     seed: int | None = None
-    """The seed that was used: the one given, or drawn."""
+    """The seed that was given, or drawn."""
     schema: Schema | Any = None
     """The Schema or SequenceSchema in the sidecars of the files; None if they have none."""
 
@@ -80,7 +63,6 @@ class TargetOptions(WriteOptions, total=False):
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.rearrange import TargetOptions, split_files
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> options = TargetOptions(num_shards=3, overwrite=True)
     >>> len(split_files("people.tfrecord", "part.tfrecord", **options).paths)
@@ -209,11 +191,10 @@ class Outputs(ext.DataFiles):
             file.name = name
         self._check_names()
         self._replaced = [file.replaces(file.name) for file in self.files]
-        described = self._described
-        if described is not None:
+        if (described := self._described) is not None:
             for name, fingerprint in zip(names, fingerprints, strict=True):
-                one = described._replace(fingerprint=fingerprint)
-                self.add_sidecar(ext.companion(name, ext.SIDECAR_SUFFIX), one)
+                place = ext.companion(name, ext.SIDECAR_SUFFIX)
+                self.add_sidecar(place, described._replace(fingerprint=fingerprint))
 
     def placed(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
         """Return what was written, after all files have appeared; remove the sidecars of older data."""
@@ -242,7 +223,7 @@ class Input:
     def __init__(
         self, sources: Sources | TFRecordReader, storage_options: StorageOptions, progress: Progress
     ) -> None:
-        check_progress(progress)
+        meters.check_progress(progress)
         if not isinstance(sources, TFRecordReader):
             is_one = isinstance(sources, (str, bytes, os.PathLike)) or ext.is_file_object(sources)
             is_list = not is_one and hasattr(sources, "__iter__")
@@ -253,18 +234,20 @@ class Input:
         self._reader = sources
         self.sources: list[Source] = self._reader.sources
         self._options: ReadSettings = self._reader._options  # noqa: SLF001 - of this package
-        self._progress = progress
-        self._meter = SILENT
-        self._total: int | None = None
-        self._num_passes = 1
+        self._progress, self._opened = progress, ExitStack()
+        self._meter = meters.SILENT
         self._n_before = 0  # bytes of the passes before this one
         self.num_read: int = 0
 
     @contextmanager
-    def metered(self, num_passes: int = 1) -> Iterator[Meter]:
-        """Show the progress of reading all files; if several times, each byte counts a part each time."""
-        with metered(self._progress, title_of(self.sources), "bytes") as meter:
-            self._total = total_bytes(self.sources) if meter.is_on else None
+    def metered(self, num_passes: int = 1) -> Iterator[meters.Meter]:
+        """Show the progress of reading all files, which are closed in the end.
+
+        If they are read several times, each byte counts a part each time.
+        """
+        title = meters.title_of(self.sources)
+        with meters.metered(self._progress, title, "bytes") as meter, self._opened:
+            self._total = meters.total_bytes(self.sources) if meter.is_on else None
             self._meter, self._num_passes = meter, num_passes
             yield meter
 
@@ -279,39 +262,35 @@ class Input:
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the records can be read twice; a missing file is an error of its own."""
-        for source in self.sources:
-            name = ext.name_of(source)
-            if ext.is_file_object(source):
-                if ext.position_of(source) is None:
-                    return False
-            elif not ext.is_url(name) and os.path.exists(name) and not os.path.isfile(name):  # noqa: PTH110, PTH113
-                return False
-        return True
+        """Whether the records can be read twice."""
+        streams = filter(ext.is_file_object, self.sources)
+        has_pipe = any(map(ext.is_pipe, self.sources))
+        return not has_pipe and all(ext.position_of(stream) is not None for stream in streams)
 
-    def blocks(self) -> Generator[Block, None, None]:
+    def blocks(self) -> Iterator[Block]:
         """Yield the records, in blocks whose checksums are right."""
         self.num_read = 0
-        with closing(self._reader.blocks()) as blocks:  # type: ignore[type-var]
-            for block in blocks:
-                yield checked(block)
-                self.num_read += len(block)
-                self._advance(bytes_read(self._reader))
-        self._n_before += bytes_read(self._reader)
+        for block in self._blocks_of(self._reader):
+            yield checked(block)
+            self.num_read += len(block)
 
     def count(self) -> int:
         """Count the records, in a reading of its own."""
-        with closing(self.blocks_again(verify=self._options.leaves_out)) as blocks:
-            return sum(map(len, blocks))
+        return sum(map(len, self._blocks_again(verify=self._options.leaves_out)))
 
-    def blocks_again(self, *, verify: bool = True) -> Generator[Block, None, None]:
+    def blocks_again(self) -> Iterator[Block]:
         """Yield the records in a reading of its own; what is left out is reported by another one."""
-        reader = reader_with(self.sources, replace(self._options.quietly(), verify=verify))
+        return map(checked, self._blocks_again(verify=True))
+
+    def _blocks_again(self, *, verify: bool) -> Iterator[Block]:
+        options = replace(self._options.quietly(), verify=verify)
+        return self._blocks_of(reader_with(self.sources, options))
+
+    def _blocks_of(self, reader: TFRecordReader) -> Iterator[Block]:
         blocks: Any = reader.blocks()
-        with closing(blocks):
-            for block in blocks:
-                yield checked(block) if verify else block
-                self._advance(bytes_read(reader))
+        for block in self._opened.enter_context(closing(blocks)):
+            yield block
+            self._advance(bytes_read(reader))
         self._n_before += bytes_read(reader)
 
     def described(self) -> Sidecar | None:

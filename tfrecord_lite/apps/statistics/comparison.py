@@ -6,33 +6,12 @@
     block of b ─┘
                 └─ the same bytes? ── no, decoded: the same values? ── no ──> RecordDifference
 
-Both are read together, once. Records are compared one by one while they are read; if one data set turns out to
-have more of them than the other, that is dropped. Programs write the features of an Example in any order, so two records of
-different bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
+Both are read together, once, and records are compared one by one meanwhile; if one data set turns out to have
+more of them, that is dropped. Programs write the features of an Example in any order, so two records of different
+bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
 
-The first data set says what to expect, and the second is judged.
-
-========== ====================== ====================================================
-threshold  of                     what is compared with it
-========== ====================== ====================================================
-presence   records                the difference of the shares of records with the
-                                  feature
-distance   numbers, lengths       the Jensen-Shannon divergence of the two
-                                  distributions, from 0 (equal) to 1 (disjoint), in
-                                  bits, over ten bins that have as many numbers each,
-                                  or a bin for each of a few integers; NaN and infinity
-                                  have a bin each
-distance   byte strings           the L-infinity distance: the largest difference of a
-                                  value's two shares, or of a format's (JPEG, text,
-                                  ...), of those looked at
-range      numbers                the share of finite numbers outside of the range of
-                                  the first
-new_values byte strings, integers the share of values that the first data set never has,
-                                  if it has few different values, often each
-========== ====================== ====================================================
-
-Nothing is said about chance: two small samples of the same data differ by more than two large ones. Byte
-strings of more than 64 bytes are compared by length and by what they are only.
+:func:`compare` explains the thresholds. The bins of numbers have as many numbers each, and NaN and infinity have
+one of their own.
 """
 
 from __future__ import annotations
@@ -43,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeAlias, TypeVar, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -72,7 +51,6 @@ _MAX_NAMES = 5
 _MAX_VALUES, _MAX_TEXT, _MAX_HEX = 3, 24, 6
 """How many values of a feature are shown, and how many characters or bytes of each."""
 
-_Key = TypeVar("_Key", str, bytes)
 _Measured: TypeAlias = tuple[str, str, float, tuple[str, str]]
 """What, the name of the threshold, how much, and both sides."""
 
@@ -90,19 +68,18 @@ class Finding:
     Attributes
     ----------
     what : str
-        Never changes for a kind of difference: ``"missing feature"``, ``"new feature"``, ``"kind"``,
-        ``"specification"``, ``"presence"``, ``"lengths"``, ``"steps"``, ``"numbers"``, ``"strings"``,
-        ``"string lengths"``, ``"contents"``, ``"new values"``, ``"range"``, ``"not finite"`` or ``"records"``.
+        ``"missing feature"``, ``"new feature"``, ``"kind"``, ``"specification"``, ``"presence"``, ``"lengths"``,
+        ``"steps"``, ``"numbers"``, ``"strings"``, ``"string lengths"``, ``"contents"``, ``"new values"``,
+        ``"range"``, ``"not finite"`` or ``"records"``.
     feature : str or None
         The feature, or feature list; None if it is about all.
     sides : tuple of two str
-        What the first and the second data set have, in a few words; the first is empty if the second says all.
+        What the first and the second data set have; the first is empty if the second says all.
     distance, threshold : float or None
-        How large it is, and what it is larger than, where that was measured.
+        How large it is, and what it exceeds, if that was measured.
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
     >>> before = encode_examples({"age": [36, 41, 37]})
     >>> after = encode_examples({"age": [36.0, 41.0, 37.0]})
     >>> finding = compare(before, after).findings[0]
@@ -135,12 +112,9 @@ class Finding:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import compare
-        >>> before = encode_examples({"age": [36, 41, 37]})
-        >>> after = encode_examples({"age": [36.0, 41.0, 37.0]})
-        >>> finding = compare(before, after).findings[0].describe()
-        >>> finding["what"], finding["sides"]
-        ('kind', ('int64 FixedLenFeature []', 'float32 FixedLenFeature []'))
+        >>> before, after = (encode_examples({"age": [36, age]}) for age in (41, 41.0))
+        >>> compare(before, after).findings[0].describe()["what"]
+        'kind'
         """
         return {**asdict(self), "detail": self.detail}
 
@@ -152,20 +126,17 @@ class RecordDifference:
     Attributes
     ----------
     number : int
-        The number of the record in both data sets, from 0.
+        The number of the record, from 0.
     features : tuple of str
         The features and feature lists that differ.
     values : tuple of tuple of two str
-        For each of the first 5 of them what the two records hold, as short texts, from the first value that differs.
+        What the two records hold in the first 5 of them, as short texts, from the first value that differs.
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"age": [36, 41, 37]})
-    >>> after = encode_examples({"age": [36, 41, 38]})
-    >>> (difference,) = compare(before, after).records.first
-    >>> difference.number, difference.features, difference.values
-    (2, ('age',), (('37', '38'),))
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
+    >>> compare(before, after).records.first
+    (RecordDifference(number=1, features=('age',), values=(('37', '38'),)),)
     """
 
     number: int
@@ -190,12 +161,10 @@ class RecordDifferences:
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"age": [36, 41, 37]})
-    >>> after = encode_examples({"age": [36, 41, 38]})
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
     >>> records = compare(before, after).records
     >>> records.num_records, records.num_different, dict(records.by_feature)
-    (3, 1, {'age': 1})
+    (2, 1, {'age': 1})
     """
 
     num_records: int
@@ -209,19 +178,16 @@ class RecordDifferences:
             return f"all {plural(self.num_records, 'record')} hold the same"
         names = [f"{shown_name(name)} in {n:,}" for name, n in self.by_feature.items()]
         features = ", ".join(names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")
-        said = f"{self.num_different:,} of {plural(self.num_records, 'record')} differ"
-        return f"{said}: {features}"
+        return f"{self.num_different:,} of {plural(self.num_records, 'record')} differ: {features}"
 
     def describe(self) -> dict[str, Any]:
         """Return all as JSON values.
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import compare
-        >>> before = encode_examples({"age": [36, 41, 37]})
-        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
         >>> compare(before, after).records.describe()["first"]
-        ({'number': 2, 'features': ('age',), 'values': (('37', '38'),)},)
+        ({'number': 1, 'features': ('age',), 'values': (('37', '38'),)},)
         """
         return asdict(self)
 
@@ -230,32 +196,25 @@ class RecordDifferences:
 class Comparison:
     """What is different between two data sets; true if nothing is.
 
-    ``str`` returns a line per difference.
+    ``str`` returns a line per difference. Can be pickled.
 
     Attributes
     ----------
     names : tuple of two str
         What the two are called: paths, or "the first" and "the second".
     statistics : tuple of two Statistics
-        The statistics of each.
     findings : tuple of Finding
         What is different beyond the thresholds: of all records, then by feature.
     records : RecordDifferences or None
         How the records differ one by one; None if they were not compared.
 
-    Notes
-    -----
-    Immutable; can be pickled.
-
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"age": [36, 41, 37]})
-    >>> after = encode_examples({"age": [36, 44, 37]})
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (41, 44))
     >>> comparison = compare(before, after, thresholds={"distance": 1, "range": 1})
     >>> bool(comparison), [str(finding) for finding in comparison.findings]
-    (False, ['records: 1 of 3 records differ: age in 1'])
-    >>> [each["age"].numbers.max for each in comparison.statistics]
+    (False, ['records: 1 of 2 records differ: age in 1'])
+    >>> [statistics["age"].numbers.max for statistics in comparison.statistics]
     [41, 44]
     """
 
@@ -278,9 +237,7 @@ class Comparison:
 
         Examples
         --------
-        >>> from tfrecord_lite.apps.statistics import compare
-        >>> before = encode_examples({"age": [36, 41, 37]})
-        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> before, after = (encode_examples({"age": [36, age]}) for age in (37, 38))
         >>> compare(before, after).describe()["records"]["by_feature"]
         {'age': 1}
         """
@@ -328,10 +285,9 @@ def compare(
         As for :func:`compute_statistics`; `a` says what to expect, and `b` is judged.
     records : bool, optional
         Compare the records one by one too, in order: those that hold different values are a finding, and so
-        are different numbers of records. False for data of which only the distributions should be alike.
-        Statistics have no records.
+        are different numbers of records. Statistics have no records.
     thresholds : mapping of str to float, optional
-        How different the data may be; those that are not given are as below.
+        How different the data may be; defaults are below.
     progress : bool or callable, optional
         As for :func:`load`; the unit is records, of each data set in turns.
     **options
@@ -344,41 +300,31 @@ def compare(
 
     Raises
     ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown threshold, or one below 0; otherwise as :func:`compute_statistics`.
-    TypeError
-        If a threshold is not a number.
-    DataLossError, OSError
-        As :func:`compute_statistics`.
+    InvalidArgumentError, TypeError, DataLossError, OSError
+        As :func:`compute_statistics`; ``BAD_ARGUMENT`` too for an unknown threshold, or one below 0.
 
     Notes
     -----
-    Found are: features that only one has, other kinds, values that do not fit the specification that is
-    inferred from `a`; and what exceeds a threshold:
+    Findings are features that only one has, other kinds, values that do not fit the specification inferred
+    from `a`, NaN or infinite numbers if `a` has none, and what exceeds a threshold:
 
-    - ``presence``, 0.05: of the shares of records with the feature;
+    - ``presence``, 0.05: the difference of the shares of records with the feature;
     - ``distance``, 0.05: of numbers and of lengths, the Jensen-Shannon divergence from 0 to 1 (bits),
       over ten bins or a few different integers; of byte strings, the largest difference of the two
       shares of a value, or of a format (JPEG, text, ...);
     - ``range``, 0.01: the share of numbers that are outside of the range of `a`;
     - ``new_values``, 0.001: the share of values that `a` never has, if that has few different ones, often each.
 
-    NaN or infinite numbers are found if `a` has none. Two small samples of the same data differ by more
-    than two large ones: give higher thresholds for these. Byte strings of more than
-    64 bytes are compared by their lengths and formats only; records one by one are compared by all they hold.
-    Memory does not depend on the size of the data.
+    Two small samples of the same data differ by more than two large ones: give them higher thresholds. The
+    distributions of byte strings of more than 64 bytes are those of their lengths and formats. Memory does
+    not depend on the size of the data.
 
     Examples
     --------
-    >>> from tfrecord_lite.apps.statistics import compare
-    >>> before = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> after = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 44, 37]})
-    >>> comparison = compare(before, after, thresholds={"distance": 1, "range": 1})
-    >>> bool(comparison), comparison.records.num_different
-    (False, 1)
-    >>> print(comparison)
-    the first (3 records) and the second (3 records): 1 difference
-    records: 1 of 3 records differ: age in 1
+    >>> before, after = (encode_examples({"age": [36, age]}) for age in (41, 44))
+    >>> print(compare(before, after, thresholds={"distance": 1, "range": 1}))
+    the first (2 records) and the second (2 records): 1 difference
+    records: 1 of 2 records differ: age in 1
       record 1: age: 41 -> 44
     """
     limits = thresholds_with(thresholds)
@@ -424,7 +370,6 @@ def compare(
 
 
 def _name(data: Any, otherwise: str) -> str:
-    """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     sources = data if isinstance(data, list) else [data]
     names = [getattr(source, "name", source) for source in sources]
@@ -454,26 +399,19 @@ def _different(ours: Block, theirs: Block) -> Iterator[tuple[int, dict[str, _Pai
     for i, one, other in zip(odd, *decoded, strict=True):
         mine, its = _flat(one), _flat(other)
         both = ((key[1], mine.get(key), its.get(key)) for key in mine.keys() | its.keys())
-        features = {name: (a, b) for name, a, b in both if not _are_same(a, b)}
+        features = {name: (a, b) for name, a, b in both if _content(a) != _content(b)}
         if features:
             yield i, dict(sorted(features.items()))
 
 
 def _flat(row: SequenceRow) -> dict[tuple[str, str], list[Any]]:
-    """Return the arrays of a record by part and name: a list of one for a feature."""
     context = {("context", name): [values] for name, values in row["context"].items()}
     return {**context, **{("list", name): steps for name, steps in row["feature_lists"].items()}}
 
 
-def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
-    if one is None or other is None or len(one) != len(other):
-        return False
-    return all(
-        a.dtype == b.dtype
-        and a.size == b.size
-        and (a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
-        for a, b in zip(one, other, strict=True)
-    )
+def _content(steps: list[Any] | None) -> list[tuple[Any, Any]] | None:
+    """Return what two features that are the same have in common: floats bit by bit."""
+    return steps and [(v.dtype, v.tolist() if v.dtype == object else v.tobytes()) for v in steps]
 
 
 # ----------------------------------------------------------------------------------- drift
@@ -524,7 +462,6 @@ def _not_finite(name: str, ours: Any, theirs: Any) -> Iterator[Finding]:
 def _measured(
     name: str, one: FeatureStatistics, other: FeatureStatistics, totals: tuple[int, int]
 ) -> Iterator[_Measured]:
-    """Yield how different a feature is, whatever the thresholds."""
     counts = (one.num_records, totals[0]), (other.num_records, totals[1])
     first, second = (count / max(total, 1) for count, total in counts)
     shares = _presence_text(*counts[0]), _presence_text(*counts[1])
@@ -576,9 +513,8 @@ def _of_strings(
 
 
 def _shares(
-    what: str, ours: Mapping[_Key, int], theirs: Mapping[_Key, int], totals: tuple[int, int]
+    what: str, ours: Mapping[Any, int], theirs: Mapping[Any, int], totals: tuple[int, int]
 ) -> _Measured:
-    """Return the largest difference of the two shares of a string, or of a format."""
     values = sorted(ours.keys() | theirs.keys())
     pairs = [(ours.get(v, 0) / totals[0], theirs.get(v, 0) / totals[1]) for v in values]
     distances = [abs(first - second) for first, second in pairs]
@@ -614,7 +550,6 @@ def _figures(numbers: Distribution, dtype: str | None) -> str:
 
 
 def _spec_of(feature: FeatureStatistics | None, num_records: int) -> Any:
-    """Return the specification that would be inferred; None if there is none."""
     if feature is None:
         return None
     with suppress(InvalidArgumentError):
@@ -651,7 +586,6 @@ def divergence(ours: Distribution, theirs: Distribution) -> float:
 
     Integers have a bin each if they are few, often each; other numbers are divided into ten.
 
-    >>> from tfrecord_lite.apps.statistics import Distribution
     >>> ones, twos = Distribution.of(np.ones(5)), Distribution.of(np.full(7, 2.0))
     >>> divergence(ones, twos), divergence(ones, ones)
     (1.0, 0.0)
@@ -684,9 +618,7 @@ def divergence(ours: Distribution, theirs: Distribution) -> float:
 def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
     """Return short texts about the values of a feature, of all its steps, from the first that differs."""
     mine, its = (
-        None
-        if steps is None
-        else [v if isinstance(v, bytes) else str(v) for step in steps for v in step]
+        steps and [v if isinstance(v, bytes) else str(v) for step in steps for v in step]
         for steps in (one, other)
     )
     at = _first_odd(mine or [], its or [])
@@ -704,10 +636,8 @@ def _first_odd(a: Any, b: Any) -> int:
 
 def _side(values: list[Any] | None, at: int, byte: int) -> str:
     """Show some values from number `at` on; of a byte string what is around a byte."""
-    if values is None:
-        return "missing"
     if not values:
-        return "no values"
+        return "missing" if values is None else "no values"
     shown = values[at : at + _MAX_VALUES]
     if shown and isinstance(shown[0], bytes):
         shown = [_bytes_text(shown[0], byte)]

@@ -20,6 +20,7 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
+from tfrecord_lite import schema as specs
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.charts import histogram, short_number
 from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
@@ -31,16 +32,7 @@ from tfrecord_lite.extension import DataLike, Lists, Survey, blocks_of, original
 from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
-from tfrecord_lite.schema import (
-    FeatureListSummary,
-    FeatureSummary,
-    Kind,
-    Schema,
-    SequenceSchema,
-    SequenceSummary,
-    Summary,
-    Variable,
-)
+from tfrecord_lite.schema import Kind, Schema, SequenceSchema, SequenceSummary, Summary, Variable
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.texts import abridged, aligned, nearest, plural, shown_name
 
@@ -56,8 +48,7 @@ _LARGE = 10**12
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST_TIME, _LAST_TIME = 315_532_800, 4_102_444_800  # 1980 and 2100, in seconds since 1970
 _TIME_NAME = re.compile(
-    r"time|date|stamp|when|epoch|(?<![a-z])(ts?|at|start|end|created|updated|s|ms|us|ns)(?![a-z])|At$",
-    re.IGNORECASE,
+    r"(?i:time|date|stamp|when|epoch|(?<![a-z])(ts?|at|start|end|created|updated|[mun]?s)(?![a-z]))|At$"
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FIGURES = "min", "mean", "std", "median", "max", "zeros", "NaN", "infinite"
@@ -79,8 +70,7 @@ def compute_statistics(
     Parameters
     ----------
     data : path, TFRecordReader, Block, or list of bytes
-        Files as :class:`TFRecordReader` takes them, read one after the other and never held in memory; or
-        a reader; or serialised Examples or SequenceExamples.
+        Files as :class:`TFRecordReader` takes them; or a reader; or serialised Examples or SequenceExamples.
     num_records : int, optional
         Examine only this many records from the start; later ones are not read.
     progress : bool or callable, optional
@@ -104,16 +94,13 @@ def compute_statistics(
 
     Notes
     -----
-    Takes up to some times as long as parsing all features. Memory does not grow with the data: up to 200 KB per
-    feature of numbers, and up to 2 MB per feature of byte strings that have many different values.
-
-    If some records have feature lists, all are SequenceExamples: those without lists have an Example's bytes.
+    Memory does not grow with the data: up to 200 KB per feature of numbers, and up to 2 MB per feature of byte
+    strings that have many different values. If some records have feature lists, all are taken for SequenceExamples.
 
     Examples
     --------
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> statistics = compute_statistics(people)
-    >>> print(statistics)
+    >>> print(compute_statistics(people))
     3 records, 2 features
     <BLANKLINE>
     name  kind    records  length  min  mean   std  median  max
@@ -121,8 +108,6 @@ def compute_statistics(
     age   int64   all      1        36    38  2.16      37   41
     name  string  all      1
         3 .. 5 bytes, text, 3 different, 'Ada' 33.3 %, 'Alan' 33.3 %, 'Grace' 33.3 %
-    >>> statistics["age"].numbers.mean
-    38.0
     """
     num_records = None if num_records is None else require_int("num_records", num_records, 1)
     check_progress(progress)
@@ -146,24 +131,23 @@ class FeatureStatistics:
     lengths : Distribution
         Number of values per record that has the feature; of a feature list, per step.
     numbers : Distribution or None
-        All int64 and float32 values; None if there are none.
+        All int64 and float32 values.
     strings : StringStatistics or None
-        All byte strings; None if there are none.
+        All byte strings.
     steps : Distribution or None
-        Number of steps per record that has the feature list; None for other features.
+        Number of steps per record that has the feature list.
     original : str or None
-        The dtype that the values had before they were stored, if it was another one, and a schema file
-        beside the data says so. Numbers that are stored as bytes are then `numbers`.
+        Another dtype that the values had before they were stored, by a schema file beside the data. Numbers
+        that are stored as bytes are then `numbers`.
 
     Examples
     --------
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> age = compute_statistics(people)["age"]
-    >>> age.summary.n_records, age.lengths.max, age.numbers.mean
-    (3, 1, 38.0)
+    >>> compute_statistics(people)["age"].numbers.mean
+    38.0
     """
 
-    summary: FeatureSummary | FeatureListSummary
+    summary: specs.FeatureSummary | specs.FeatureListSummary
     lengths: Distribution
     numbers: Distribution | None = None
     strings: StringStatistics | None = None
@@ -183,8 +167,8 @@ class FeatureStatistics:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """All kinds that occur, usually one."""
-        summary = self.summary
-        return tuple((summary.values if isinstance(summary, FeatureListSummary) else summary).lists)
+        summary: Any = self.summary
+        return tuple(getattr(summary, "values", summary).lists)  # "values" of a feature list
 
     @property
     def num_values(self) -> int:
@@ -222,7 +206,6 @@ class FeatureStatistics:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    """Return the sum of two statistics, or the only one that there is."""
     if one is None or other is None:
         return other if one is None else one
     return one + other
@@ -233,8 +216,8 @@ def _sum(one: Any, other: Any) -> Any:
 class Statistics(Mapping[str, FeatureStatistics]):
     """What some records hold in each feature, and how it is distributed.
 
-    Statistics of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str`` returns a
-    table; ``statistics[name]`` is one feature, or feature list.
+    Immutable; can be pickled. Statistics of shards can be added in the order of the shards, with ``+`` or ``sum``.
+    ``str`` returns a table; ``statistics[name]`` is one feature, or feature list.
 
     Attributes
     ----------
@@ -247,18 +230,12 @@ class Statistics(Mapping[str, FeatureStatistics]):
     is_sequence : bool
         Whether the records are SequenceExamples.
 
-    Notes
-    -----
-    Immutable; can be pickled, so that other processes may examine shards.
-
     Examples
     --------
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> statistics = compute_statistics(people[:1]) + compute_statistics(people[1:])  # two shards
-    >>> statistics.num_records, statistics["age"].numbers.mean
-    (3, 38.0)
-    >>> statistics["name"].strings.top(1)
-    [(b'Ada', 1)]
+    >>> statistics.num_records, statistics["age"].numbers.mean, statistics["name"].strings.top(1)
+    (3, 38.0, [(b'Ada', 1)])
     """
 
     num_records: int
@@ -275,8 +252,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the features, then of the feature lists."""
-        yield from self.features
-        yield from self.feature_lists
+        yield from (*self.features, *self.feature_lists)
 
     def __len__(self) -> int:
         """Return the number of features and feature lists."""
@@ -311,12 +287,8 @@ class Statistics(Mapping[str, FeatureStatistics]):
         Examples
         --------
         >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> compute_statistics(people).schema()
-        Schema of 2 features
-        name  specification    dtype   shape
-        ----  ---------------  ------  -----
-        age   FixedLenFeature  int64   []
-        name  FixedLenFeature  string  []
+        >>> list(compute_statistics(people).schema())
+        ['age', 'name']
         """
         return self.summary.schema(variable=variable)
 
@@ -326,9 +298,8 @@ class Statistics(Mapping[str, FeatureStatistics]):
         Examples
         --------
         >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> figures = compute_statistics(people).describe()
-        >>> figures["records"], figures["features"]["age"]["numbers"]["mean"]
-        (3, 38.0)
+        >>> compute_statistics(people).describe()["features"]["age"]["numbers"]["mean"]
+        38.0
         """
         described = {
             name: {key: feature.describe() for key, feature in features.items()}
@@ -337,7 +308,6 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return {"records": self.num_records, **described}
 
     def _sections(self) -> list[tuple[str, Mapping[str, FeatureStatistics]]]:
-        """Return the features by the part of the records that they are in."""
         if not self.is_sequence:
             return [("features", self.features)]
         return [("context", self.features), ("feature_lists", self.feature_lists)]
@@ -345,18 +315,15 @@ class Statistics(Mapping[str, FeatureStatistics]):
     def lines(
         self, width: int = 100, columns: Collection[str] | None = None, *, has_blocks: bool = False
     ) -> list[str]:
-        r"""Return the lines of a table of these features, or all; `has_blocks` is for histograms.
+        """Return the lines of a table of these features, or all; `has_blocks` is for histograms.
 
         A width that has no room for all figures leaves out some.
 
         Examples
         --------
         >>> people = encode_examples({"age": [36, 41, 37]})
-        >>> print(*compute_statistics(people).lines(width=60), sep="\n")
-        <BLANKLINE>
-        name  kind   records  length  min  mean   std  median  max
-        ----  -----  -------  ------  ---  ----  ----  ------  ---
-        age   int64  all      1        36    38  2.16      37   41
+        >>> compute_statistics(people).lines(width=60)[-1]
+        'age   int64  all      1        36    38  2.16      37   41'
         """
         lines = []
         for section, features in self._sections():
@@ -396,11 +363,10 @@ class Statistics(Mapping[str, FeatureStatistics]):
                 )
                 for name, row in rows.items()
             )
-            caption = section.replace("_", " ") if self.is_sequence else ""
             if rows:
-                header = (*columns, "distribution")
-                n_rows = len(rows)
-                parts.append(table(header, shown, n_rows=n_rows, noun="feature", caption=caption))
+                options: Any = {"n_rows": len(rows), "noun": "feature"}
+                options["caption"] = section.replace("_", " ") if self.is_sequence else ""
+                parts.append(table((*columns, "distribution"), shown, **options))
         return panel(f"Statistics of {plural(self.num_records, 'record')}", *parts)
 
 
@@ -417,7 +383,6 @@ def edge_text(dtype: str | None) -> Callable[[float], str]:
 
 
 def _chart(name: str, feature: FeatureStatistics, cells: Cells) -> Html | None:
-    """Return a cell: a histogram of numbers that differ; of byte strings the most frequent, or some."""
     numbers, strings = feature.numbers, feature.strings
     if numbers is not None:
         counts, edges = numbers.histogram(_CELL_BINS)
@@ -518,10 +483,8 @@ def figure_texts(figures: Mapping[str, float | None], dtype: str | None = None) 
 
 
 def _range(numbers: Distribution) -> str:
-    if numbers.min is None or numbers.max is None:
-        return ""
-    low, high = _number(numbers.min), _number(numbers.max)
-    return low if low == high else f"{low} .. {high}"
+    ends = [_number(end) for end in (numbers.min, numbers.max) if end is not None]
+    return " .. ".join(dict.fromkeys(ends))
 
 
 def _number(number: float, digits: int = 4) -> str:
@@ -581,10 +544,10 @@ def _string_texts(strings: StringStatistics) -> Iterator[str]:
         yield from (f"{name} {percent(count / looked_at)}" for name, count in contents[:4])
     elif contents[0][0] != "bytes":
         yield contents[0][0]
-    num_distinct = strings.num_distinct
-    if num_distinct is not None:
-        yield f"{num_distinct:,} different"
-    are_few = num_distinct is not None and num_distinct <= _MAX_TOP
+    n_distinct = strings.num_distinct
+    if n_distinct is not None:
+        yield f"{n_distinct:,} different"
+    are_few = n_distinct is not None and n_distinct <= _MAX_TOP
     for value, count in strings.top(_MAX_TOP):
         if count > 1 or are_few:
             yield f"{quoted(value)} {percent(count / strings.lengths.count)}"
@@ -713,8 +676,6 @@ class _Numbers:
 
 
 class _Gathered:
-    """What was gathered of one feature."""
-
     def __init__(self) -> None:
         self.lengths, self.steps, self.numbers = _Numbers(), _Numbers(), _Numbers()
         self.strings: StringStatistics | None = None

@@ -2,14 +2,12 @@
 
 ::
 
-    table        scan: a lazy table over files, and the parts of it that tasks read
-    batches      blocks of records to record batches
+    table        scan: a lazy table over files, blocks as record batches, and the parts that tasks read
     conversion   files of one format to files of another: shards, processes, resuming
-    formats      the formats, by name: how a file of each is opened
+    formats      how a file of each format is opened, compressed ones as file objects
       record_format      TFRecords, also those that tasks write
       columnar_formats   Parquet and Arrow
       text_formats       CSV and JSON lines
-    byte_files   compressed files as file objects
 """
 
 from __future__ import annotations

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tfrecord_lite.apps.tables.byte_files import RowTarget, reading_of, seekable_file
+import pyarrow as pa
+
+from tfrecord_lite.apps.tables.formats import RowTarget, reading_of, seekable_file, undone_by
 from tfrecord_lite.extension import Source, imported, name_of
 from tfrecord_lite.options import ReadSettings
 
@@ -26,33 +28,23 @@ class _ColumnSource:
 
     columns: list[str] | None = None
     """Those to read; None for all."""
+    _open: Callable[[], Any]
+    """Opens the file, and returns its schema."""
+    _batches: Callable[[int], Iterator[tuple[int, Any]]]
+    """Yields batches from one that has the first row on, each after the number of its first row."""
 
     def __init__(self, source: Source, options: ReadSettings) -> None:
         self.name: str = name_of(source)
         self._file: Any = seekable_file(source, options)
-        is_path = isinstance(self._file, str)
-        self._n_bytes = os.path.getsize(self._file) if is_path else self._file.seek(0, os.SEEK_END)  # noqa: PTH202
-        try:
-            with reading_of(self.name):
-                self._whole = self._open()
-        except BaseException:
-            self.close()
-            raise
+        with undone_by(self.close), reading_of(self.name):
+            self._whole = self._open()
         self.names: list[str] = list(self._whole.names)
-
-    def _open(self) -> Any:
-        """Open the file, and return its schema."""
-        raise NotImplementedError
-
-    def _batches(self, first_row: int) -> Iterator[tuple[int, Any]]:
-        """Yield batches from one that has the first row on, each after the number of its first row."""
-        raise NotImplementedError
 
     @property
     def schema(self) -> Any:
         """The types of the columns that are read."""
         chosen = self.names if self.columns is None else self.columns
-        return imported().schema([self._whole.field(name) for name in chosen], self._whole.metadata)
+        return pa.schema([self._whole.field(name) for name in chosen], self._whole.metadata)
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
@@ -108,9 +100,9 @@ class ArrowSource(_ColumnSource):
 
     def _open(self) -> Any:
         ipc = imported("pyarrow.ipc")
-        if isinstance(self._file, str) and self._n_bytes:  # memory cannot map an empty file
-            self._file = imported().memory_map(self._file)
-        head = b"" if isinstance(self._file, str) else (self._file.seek(0), self._file.read(6))[1]
+        if isinstance(self._file, str) and os.path.getsize(self._file):
+            self._file = pa.memory_map(self._file)  # which no empty file can be
+        head = b"" if isinstance(self._file, str) else self._file.read(6)
         self._is_stream = head not in (b"", b"ARROW1")
         if self._is_stream:
             self._file.seek(0)
@@ -153,11 +145,10 @@ class ParquetWriter:
             self._put()
 
     def _put(self) -> None:
-        """Begin to write a row group, after the one before."""
         if self._writing is not None:
             self._writing.result()
         if self._pending:
-            table = imported().Table.from_batches(self._pending, self._schema)
+            table = pa.Table.from_batches(self._pending, self._schema)
             n_rows, self._pending = max(len(table), 1), []
             write = self._writer.write_table
             self._writing = self._thread.submit(write, table, row_group_size=n_rows)

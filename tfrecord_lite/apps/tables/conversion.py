@@ -19,14 +19,12 @@ import errno
 import glob
 import hashlib
 import json
-import math
 import multiprocessing
 import os
 import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -36,10 +34,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite.apps import endings
 from tfrecord_lite.apps.tables import formats
+from tfrecord_lite.apps.tables.formats import undone_by
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
-from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, scan
-from tfrecord_lite.apps.tables.text_formats import check_columns
+from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, check_columns, scan
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.extension import SchemaLike, Source
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -117,7 +116,7 @@ class _Plan:
         if self.as_records:
             options = ext.dropping(None, [piece.source], options)
         source: Any = formats.open_source(piece.source, piece.kind, options, table, types)
-        try:
+        with undone_by(source.close):
             chosen = source.names if settings.columns is None else settings.columns
             check_columns(chosen, source.names)
             condition = None
@@ -127,9 +126,6 @@ class _Plan:
                 chosen = [*chosen, *condition.columns]
             if condition is not None or settings.columns is not None:
                 source.columns = list(dict.fromkeys(chosen))
-        except BaseException:
-            source.close()
-            raise
         return source, condition
 
 
@@ -148,7 +144,6 @@ class Output:
 class Summary:
     """What a conversion did."""
 
-    n_sources: int
     outputs: list[Output] = field(default_factory=list)
     kept: list[Output] = field(default_factory=list)
     """Complete before, and so not written anew."""
@@ -197,14 +192,10 @@ def convert(
         plan, damage = _plan(sources, target, settings, num_shards, shard_bytes)
         log = _log_of(plan, target, resume=resume)
         done = _begin(plan, target, log, overwrite=overwrite, resume=resume)
-        used = {ext.name_of(piece.source) for _, pieces in plan.outputs for piece in pieces}
-        summary = Summary(len(used), kept=list(done.values()))
+        summary = Summary(kept=list(done.values()))
         pending = [i for i in range(len(plan.outputs)) if i not in done]
-        pieces = [piece for i in pending for piece in plan.outputs[i][1]]
-        left = settings.limit
-        if left is not None:
-            left = max(left - sum(output.rows for output in summary.kept), 0)
-        is_exact = all(piece.stop is not None for piece in pieces)
+        left = None if settings.limit is None else max(settings.limit - summary.rows, 0)
+        is_exact = all(piece.stop is not None for i in pending for piece in plan.outputs[i][1])
         if ext.is_file_object(target) or (left is not None and not is_exact):
             num_jobs = 1
         reports = {file.source: file for file in damage}
@@ -212,7 +203,7 @@ def convert(
             for index, make in outputs:
                 try:
                     output, damage = make()
-                except BrokenProcessPool:
+                except BrokenExecutor:
                     raise ChildProcessError(_KILLED) from None
                 except (TFRecordError, OSError, ValueError) as error:
                     if error is meter.error:
@@ -226,8 +217,7 @@ def convert(
                 for file in damage:  # which several outputs may have read
                     most = reports.get(file.source, file)
                     reports[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
-        is_complete = len(done) + len(summary.outputs) == len(plan.outputs)
-        if log is not None and is_complete:
+        if log is not None and len(done) + len(summary.outputs) == len(plan.outputs):
             log.forget()
         meter.finish()
     summary.damage = DamageReport(tuple(reports.values()))
@@ -245,7 +235,6 @@ def _plan(
     num_shards: int | None,
     shard_bytes: int | None,
 ) -> tuple[_Plan, _Damage]:
-    """Return the plan, and the damage that was skipped when rows were counted."""
     kind = _target_kind(target, settings)
     formats.check_compression(kind, settings.compression)
     pieces = [piece for source in sources for piece in _pieces(source, settings.from_)]
@@ -255,7 +244,7 @@ def _plan(
         num_shards = _fitting_shards(pieces, shard_bytes)
     elif num_shards is None and not ext.is_file_object(target):
         name = ext.name_of(target)
-        num_shards = len(ext.data_names(name, None)) if "@" in os.path.basename(name) else None  # noqa: PTH119
+        num_shards = len(ext.data_names(name, None)) if "@" in os.path.basename(name) else None
     is_per_source = num_shards is None and _is_folder(target)
     plan = _with_schemas(_Plan(settings, kind, is_per_source), pieces)
     outputs, damage = _outputs(plan, pieces, target, num_shards)
@@ -264,11 +253,10 @@ def _plan(
 
 
 def _fitting_shards(pieces: list[_Piece], shard_bytes: int) -> int:
-    """Return the number of shards of about so many bytes."""
     sizes = [ext.local_size(piece.source) for piece in pieces]
     if None in sizes:
         raise argument_error("the size of a source is not known; give --num-shards")
-    return max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
+    return max(1, -(-sum(filter(None, sizes)) // shard_bytes))
 
 
 def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
@@ -285,7 +273,8 @@ def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
         plan = replace(plan, table=table, types=table.arrow_schema)
     elif records and not (plan.is_per_source and any(_described([r], plan) for r in records)):
         files = [source for source in records if not ext.is_file_object(source)]
-        if not all(_is_empty(source) for source in records if ext.is_file_object(source)):
+        streams: list[Any] = [source for source in records if ext.is_file_object(source)]
+        if any(not hasattr(stream, "peek") or stream.peek(1) for stream in streams):
             detail = "standard input is read once, so its schema cannot be inferred; give "
             raise argument_error(f"{detail}--schema or --features, or save it to a file")
         if not files:
@@ -294,10 +283,6 @@ def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
         plan = replace(plan, table=_table_of(files or [os.devnull], settings))
     schema = _common_schema(plan, pieces)
     return replace(plan, schema=None if plan.is_per_source else schema)
-
-
-def _is_empty(stream: Any) -> bool:
-    return hasattr(stream, "peek") and not stream.peek(1)
 
 
 def _outputs(
@@ -323,7 +308,6 @@ def _outputs(
 
 
 def _check_places(names: list[str], pieces: list[_Piece]) -> None:
-    """Raise if an output would replace another one, or a source."""
     places = [piece.source for piece in pieces]
     sources = [ext.name_of(place) for place in places if not ext.is_file_object(place)]
     for i, name in enumerate(names):
@@ -335,7 +319,6 @@ def _check_places(names: list[str], pieces: list[_Piece]) -> None:
 
 
 def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
-    """Return the table of files: with the schema given, from their sidecars, or inferred."""
     options: Any = {name: getattr(settings.options, name) for name in ReadOptions.__annotations__}
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
@@ -346,43 +329,41 @@ def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
 
 def _target_kind(target: Source, settings: Settings) -> str:
     if settings.to is not None:
-        return formats.format_named(settings.to)
+        return endings.format_named(settings.to)
     if ext.is_file_object(target):
         raise argument_error("standard output has no name that tells a format; --to names it")
     name = ext.name_of(target)
     if _is_directory(name):
         detail = "the target is a directory; --to names the format of the files in it"
         raise argument_error(detail, source=name)
-    kind = formats.format_of(name)
+    kind = endings.format_of(name)
     if kind is None:
-        formats.check_not_of_loader(name)
-        known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
+        endings.check_not_of_loader(name)
+        known = ", ".join(usual for usual, *_ in endings.ENDINGS.values())
         detail = f"the name has no known format; --to names it, or an ending such as {known}"
         if name.lower().endswith(".json"):
-            detail = (
-                "JSON is written as one object per line; end the name in .jsonl, or give --to jsonl"
-            )
+            detail = "JSON is written as one object per line; end the name in .jsonl, or give "
+            detail += "--to jsonl"
         raise argument_error(detail, source=name)
     return kind
 
 
 def _is_folder(target: Source) -> bool:
-    """Return whether outputs get names of their own in a folder."""
     return not ext.is_file_object(target) and _is_directory(ext.name_of(target))
 
 
 def _is_directory(name: str) -> bool:
-    return name.endswith(("/", os.sep)) or (not ext.is_url(name) and os.path.isdir(name))  # noqa: PTH112
+    return name.endswith(("/", os.sep)) or (not ext.is_url(name) and os.path.isdir(name))
 
 
 def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
     """Yield the files that a source names, each as a whole."""
-    named = None if from_ is None else formats.format_named(from_)
+    named = None if from_ is None else endings.format_named(from_)
     if ext.is_file_object(source) or not ext.is_folder(ext.name_of(source)):
         for file in ext.expand(source):
             kind = named or formats.format_of_file(file)
             if kind is None:
-                formats.check_not_of_loader(ext.name_of(file))
+                endings.check_not_of_loader(ext.name_of(file))
                 detail = "neither name nor content tells a format; --from names it, such as jsonl for JSON lines"
                 raise argument_error(detail, source=ext.name_of(file))
             yield _Piece(file, kind)
@@ -395,7 +376,7 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
     for name in names:
         if ext.is_companion(name) or ext.is_hidden(name):
             continue
-        kind = (formats.format_of_file if formats.is_numbered(name) else formats.format_of)(name)
+        kind = (formats.format_of_file if endings.is_numbered(name) else endings.format_of)(name)
         if kind is not None and named in (None, kind):
             is_empty = False
             yield _Piece(name, kind)
@@ -407,7 +388,6 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
 
 
 def _described(sources: list[Source], plan: _Plan) -> Any:
-    """Return the sidecar of records that are written as they are."""
     files = [source for source in sources if not ext.is_file_object(source)]
     described = ext.carried_by(files, plan.settings.options) if files else None
     if described is not None and (described.dataframe or {}).get("library") == "pandas":
@@ -424,33 +404,32 @@ def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
         source, _ = plan.open(piece)
         with contextlib.closing(source):
             schema = source.schema
-        if piece.kind not in formats.UNTYPED or set(map(ext.form_of, schema.types)) - {"null"}:
+        if piece.kind not in endings.UNTYPED or set(map(ext.form_of, schema.types)) - {"null"}:
             break
     return schema
 
 
 def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
-    ending = formats.ENDINGS[plan.kind][0]
+    ending = endings.ENDINGS[plan.kind][0]
     if plan.kind == "arrow" and (plan.settings.to or "").lower().endswith("feather"):
         ending = ".feather"
-    is_whole = plan.kind in (*formats.UNTYPED, "tfrecord")
+    is_whole = plan.kind in (*endings.UNTYPED, "tfrecord")
     word = plan.settings.compression or "none"
     codec = ext.CODECS.get(ext.COMPRESSION_WORDS[word] if is_whole else "")
     source = piece.source
-    stem = "stdin" if ext.is_file_object(source) else formats.stem_of(ext.name_of(source))
-    return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")  # noqa: PTH118
+    stem = "stdin" if ext.is_file_object(source) else endings.stem_of(ext.name_of(source))
+    return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")
 
 
 def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:
-    """Divide the rows that are written into shards, as even as can be, in their order."""
     parts: list[tuple[_Piece, Sequence[int], list[Any]]] = []  # with the numbers of these rows
     damage: _Damage = ()
     for piece in pieces:
         source, condition = plan.open(piece)
         with contextlib.closing(source):
             rows = range(source.count()) if condition is None else _chosen(source, condition)
-            parts.append((piece, rows, source.marks if isinstance(source, RecordSource) else []))
-            damage += _damage_of(source)
+            parts.append((piece, rows, getattr(source, "marks", [])))
+            damage += getattr(source, "damage", ())
     total = sum(len(rows) for _, rows, _ in parts)
     if plan.settings.limit is not None:
         total = min(total, plan.settings.limit)
@@ -471,7 +450,6 @@ def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list
 
 
 def _chosen(source: Any, condition: Any) -> Any:
-    """Return the numbers of the rows that meet a condition."""
     if condition.columns:
         source.columns = list(condition.columns)
     masks = [np.asarray(condition.mask(batch), np.bool_) for batch in source.batches()]
@@ -507,7 +485,7 @@ class _Log:
         for line in lines[1:] if lines[:1] == [self._digest] else []:
             with contextlib.suppress(ValueError):  # of a line that was cut short
                 base, rows, n_bytes = json.loads(line)
-                name = os.path.join(os.path.dirname(path), base)  # noqa: PTH118, PTH120
+                name = os.path.join(os.path.dirname(path), base)
                 size = ext.local_size(name)
                 self.complete.pop(name, None)
                 if size is not None and n_bytes in (size, None):
@@ -515,7 +493,7 @@ class _Log:
 
     def add(self, name: str, rows: int, n_bytes: int | None) -> None:
         """Note that an output is complete, or, without its size, that it is complete if it exists."""
-        line = json.dumps([os.path.basename(name), rows, n_bytes])  # noqa: PTH119
+        line = json.dumps([os.path.basename(name), rows, n_bytes])
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
 
@@ -525,10 +503,9 @@ class _Log:
 
 
 def _stamp(name: str) -> tuple[int, int] | None:
-    """Return what ties a plan to the content of a file."""
-    if ext.is_url(name) or not os.path.exists(name):  # noqa: PTH110
+    if ext.is_url(name) or not os.path.exists(name):
         return None
-    status = os.stat(name)  # noqa: PTH116
+    status = os.stat(name)
     return status.st_size, status.st_mtime_ns
 
 
@@ -538,37 +515,35 @@ def _log_of(plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
     if ext.is_file_object(target) or ext.is_url(name) or not (resume or len(plan.outputs) > 1):
         return None
     folder, base = (name, "") if _is_directory(name) else os.path.split(name)
-    return _Log(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)  # noqa: PTH118
+    return _Log(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)
 
 
 def _begin(
     plan: _Plan, target: Source, log: _Log | None, *, overwrite: bool, resume: bool
 ) -> dict[int, Output]:
     """Return the outputs that are complete; raise if others exist."""
+    has_log = log is not None and log.is_there
+    names = {i: ext.name_of(place) for i, (place, _) in enumerate(plan.outputs)}
     complete = log.complete if log is not None and resume else {}
-    done: dict[int, Output] = {}
-    for i, (place, _) in enumerate(plan.outputs):
-        name = ext.name_of(place)
-        if name in complete:
-            done[i] = complete[name]
-            continue
-        is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))  # noqa: PTH110, PTH113, PTH114
-        if is_there and not (overwrite or ext.is_file_object(place) or ext.is_url(name)):
+    done = {i: complete[name] for i, name in names.items() if name in complete}
+    others = [name for i, name in names.items() if i not in done]
+    for name in () if overwrite or ext.is_file_object(target) else others:
+        is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))
+        if is_there and not ext.is_url(name):
             hint = "; --overwrite replaces it"
-            if resume and (log is None or not log.is_there):
+            if resume and not has_log:
                 hint = f", and nothing is left to resume{hint}"
             elif resume:
                 hint = f", not completed by an interrupted conversion with these arguments{hint}"
-            elif log is not None and log.is_there:
+            elif has_log:
                 hint += ", --resume keeps what an interrupted conversion has completed"
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
-    if log is not None and log.is_there and resume:
-        places = enumerate(place for place, _ in plan.outputs)
-        _remove_leftovers([ext.name_of(place) for i, place in places if i not in done])
+    if has_log and resume:
+        _remove_leftovers(others)
     if log is not None and not done:
         log.forget()
     if _is_folder(target) and not ext.is_url(ext.name_of(target)):
-        os.makedirs(ext.name_of(target), exist_ok=True)  # noqa: PTH103
+        os.makedirs(ext.name_of(target), exist_ok=True)
     return done
 
 
@@ -582,10 +557,6 @@ def _remove_leftovers(names: list[str]) -> None:
 
 
 # ---------------------------------------------------------------------------------------- run
-
-
-def _damage_of(source: Any) -> _Damage:
-    return source.damage if isinstance(source, RecordSource) else ()
 
 
 class _Maker:
@@ -639,7 +610,7 @@ class _Maker:
                 target.abandon()
             self.close()
             raise
-        return output, (*self._damage, *_damage_of(self._source))
+        return output, (*self._damage, *getattr(self._source, "damage", ()))
 
     def _go_to(self, piece: _Piece) -> None:
         """Open the source of a piece, unless it is open and the rows follow."""
@@ -678,7 +649,6 @@ class _Maker:
                 yield taken if self._schema is None else self._formed(taken)
 
     def _formed(self, batch: Any) -> Any:
-        """Return a batch as it is written: the rows and columns asked for, of the first source's types."""
         pa = ext.imported()
         if self._condition is not None:
             mask = pa.array(self._condition.mask(batch))
@@ -719,7 +689,7 @@ class _Maker:
     def close(self) -> None:
         """Close the open source."""
         if self._source is not None:
-            self._damage += _damage_of(self._source)
+            self._damage += getattr(self._source, "damage", ())
             if self._batches is not None:
                 self._batches.close()
             self._source.close()

@@ -2,105 +2,43 @@
 
 ::
 
-    name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
-    file ──open_source──> RowSource ── batches of one schema ──> open_target ──> file
+    name, or its first bytes ──format_of_file──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
+    file ──open_source──> a source ── batches of one schema ──> open_target ──> file
 
-A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can
-yield blocks of records instead, which a target of TFRecords writes as they are. A target's file appears
-when it is committed. Text formats may be compressed as a whole, as TFRecords; what needs random
-access (Parquet, Arrow's file format) is put into a temporary file first if it is compressed, a
-URL or a pipe.
+A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can yield blocks of
+records instead, which a target of TFRecords writes as they are. A target's file appears when it is committed.
+Text formats may be compressed as a whole, as TFRecords. What needs random access (Parquet, Arrow's file
+format) is copied to a temporary file first if it is compressed, a URL or a pipe.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
-import re
-from itertools import chain
-from typing import Any, TypeAlias
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from tfrecord_lite import extension as ext
-from tfrecord_lite.apps.tables import columnar_formats as columnar
-from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
-from tfrecord_lite.apps.tables.columnar_formats import ArrowSource, ParquetSource
+from tfrecord_lite.apps.endings import UNTYPED, format_of
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable
-from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.extension import Source
+from tfrecord_lite.files.compression import codec_named, detect
+from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
+from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.names import opening_error
 from tfrecord_lite.options import ReadSettings
 
-RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
-
-ENDINGS: dict[str, tuple[str, ...]] = {
-    "tfrecord": (".tfrecord", ".tfrecords", ".tfrec", ".tfr"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
-    "csv": (".csv",),
-    "tsv": (".tsv",),
-    "jsonl": (".jsonl", ".ndjson"),
+_OWN_CODECS = {
+    "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
+    "arrow": ("none", "lz4", "zstd"),
 }
-"""Endings of the names of files, by format; the first is the usual one."""
-
-FORMATS = tuple(ENDINGS)
-_ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
-_OF_LOADERS = {
-    "webdataset": ("webdataset", "wds", "tar"),
-    "ArrayRecord": ("arrayrecord", "array_record"),
-}
-"""Formats with a library of their own, and the words and endings that name them."""
-UNTYPED = ("csv", "tsv", "jsonl")
-"""Formats that have no types of their own, and may be compressed as a whole."""
-_SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
-_ENDING = re.compile(rf"(?i)({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$")
-
-
-def format_named(name: str) -> str:
-    """Return the format of a name such as ``feather``; raise if there is none."""
-    kind = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
-    check_not_of_loader(f".{kind}")
-    if kind not in FORMATS:
-        known = ", ".join([*FORMATS, "feather"])
-        raise argument_error(f"unknown format {name!r}, expected one of {known}")
-    return kind
-
-
-def check_not_of_loader(name: str) -> None:
-    """Raise, with the way to go, if a file's name has the ending of another loader's format."""
-    ending = _SHARD_NUMBER.sub("", _without_codec(name).lower()).rpartition(".")[2]
-    for title, words in _OF_LOADERS.items():
-        if ending in words:
-            detail = f"{title} is read and written by its own library, and not converted here; "
-            detail += "the guide 'From and to the files of other loaders' has a recipe of ten lines"
-            raise argument_error(detail, source=name)
-
-
-def format_of(name: str) -> str | None:
-    """Return the format by the ending of a file's name; None without a known one.
-
-    >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
-    ('csv', 'tfrecord')
-    """
-    match = _ENDING.search(re.sub(r"@\d+$", "", _without_codec(name)))
-    if match is None:
-        return None
-    return next(kind for kind, endings in ENDINGS.items() if match[1].lower() in endings)
-
-
-def stem_of(name: str) -> str:
-    """Return a file's base name without the endings of its format and compression."""
-    return _ENDING.sub(r"\2", os.path.basename(_without_codec(name)))  # noqa: PTH119 - may be a URL
-
-
-def is_numbered(name: str) -> bool:
-    """Return whether a name ends like a shard's, maybe compressed, with no other ending."""
-    return _SHARD_NUMBER.search(_without_codec(name)) is not None
-
-
-def _without_codec(name: str) -> str:
-    return name if not ext.compression_of_name(name) else os.path.splitext(name)[0]  # noqa: PTH122
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
 def format_of_file(source: Source) -> str | None:
@@ -113,15 +51,14 @@ def format_of_file(source: Source) -> str | None:
             head = content.read(HEADER_BYTES) or b""
         except (DataLossError, OSError):  # of what only begins as a compressed file
             return None
-    for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
-        if head.startswith(magic):
-            return known
-    return "tfrecord" if ext.is_header(head) else None
+    if ext.is_header(head):
+        return "tfrecord"
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 
 def open_source(
     source: Source, kind: str, options: ReadSettings, table: TFRecordTable | None, types: Any
-) -> RowSource:
+) -> Any:
     """Open a file of a format to read its rows.
 
     It has `names`, of all columns; `columns`, of those to read, which may be set first; `schema`, of
@@ -131,11 +68,17 @@ def open_source(
     """
     if kind == "tfrecord":
         return RecordSource(source, options, table)
+    ext.imported()
+    from tfrecord_lite.apps.tables import columnar_formats as columnar  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables import text_formats as text  # noqa: PLC0415 - needs pyarrow
+
     if kind in ("parquet", "arrow"):
-        return (ParquetSource if kind == "parquet" else ArrowSource)(source, options)
+        return (columnar.ParquetSource if kind == "parquet" else columnar.ArrowSource)(
+            source, options
+        )
     if kind == "jsonl":
-        return JsonSource(source, options, types)
-    return CsvSource(source, options, types, "\t" if kind == "tsv" else "")
+        return text.JsonSource(source, options, types)
+    return text.CsvSource(source, options, types, "\t" if kind == "tsv" else "")
 
 
 def open_target(
@@ -149,11 +92,15 @@ def open_target(
     """
     if kind == "tfrecord":
         return RecordTarget(target, schema, compression, lossless=lossless)
+    ext.imported()
+    from tfrecord_lite.apps.tables import columnar_formats as columnar  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables.text_formats import TextWriter  # noqa: PLC0415 - needs pyarrow
+
     codec = "" if ext.is_file_object(target) else ext.compression_of_name(ext.name_of(target))
     if kind in UNTYPED and compression is not None:
         codec = ext.COMPRESSION_WORDS[compression]
     file = RowTarget(target, codec)
-    try:
+    with undone_by(file.abandon):
         if kind == "parquet":
             file.writer = columnar.ParquetWriter(file, schema, compression)
         elif kind == "arrow":
@@ -161,16 +108,7 @@ def open_target(
             file.writer = columnar.arrow_writer(file, schema, compression, is_stream=is_stream)
         else:
             file.writer = TextWriter(file, schema, kind)
-    except BaseException:
-        file.abandon()
-        raise
     return file
-
-
-_OWN_CODECS = {
-    "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
-    "arrow": ("none", "lz4", "zstd"),
-}
 
 
 def check_compression(kind: str, compression: str | None) -> None:
@@ -179,3 +117,139 @@ def check_compression(kind: str, compression: str | None) -> None:
     if compression is not None and compression not in known:
         words = ", ".join(known)
         raise argument_error(f"{kind} files cannot be compressed as {compression!r}, only {words}")
+
+
+# ---------------------------------------------------------------------- files as bytes
+
+
+class Content(io.RawIOBase):
+    """The decompressed content of a file, in order, as a file object; a read brings all it asks for.
+
+    ZLIB and BZ2 are known by the file's name, since text can begin as their streams do.
+    """
+
+    def __init__(self, source: Source, options: ReadSettings) -> None:
+        self.name: str = ext.name_of(source)
+        try:
+            self._file = open_input(source, options.storage_options)
+        except OSError as error:
+            raise opening_error(error, self.name) from None
+        name = options.codec_name
+        if name is None:
+            name = detect(self._file.peek(MAGIC_BYTES))
+            if name not in ("GZIP", "ZSTD") and not ext.compression_of_name(self.name):
+                name = ""
+        codec = codec_named(name)
+        self._content: Any = self._file
+        if codec is not None:
+            self._content = Inflated(self._file, codec, self.name, options.inflation)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes; fewer than asked for only at the end."""
+        view, n_bytes = memoryview(buffer).cast("B"), 0
+        while n_bytes < len(view) and (more := self._content.readinto(view[n_bytes:])):
+            n_bytes += more
+        return n_bytes
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def seekable_file(source: Source, options: ReadSettings) -> Any:
+    """Return a path or a file object that can seek: the file itself, or a temporary copy."""
+    name = ext.name_of(source)
+    if not ext.is_file_object(source) and not ext.is_url(name):
+        with contextlib.closing(open_input(source)) as file:
+            is_plain = detect(file.peek(MAGIC_BYTES)) not in ("GZIP", "ZSTD", "BZ2")
+        if is_plain and not ext.compression_of_name(name):
+            return name
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever reads it
+    with contextlib.closing(Content(source, options)) as content:
+        shutil.copyfileobj(content, copy, 1024 * 1024)
+    copy.seek(0)
+    return copy
+
+
+class RowTarget(io.RawIOBase):
+    """A file that is written by a writer of its format, to which it is a file object, compressed if asked.
+
+    It appears at :meth:`commit`.
+    """
+
+    writer: Any = None
+    """The writer of the format; set by the opener of the file."""
+
+    def __init__(self, target: Source, compression: str = "") -> None:
+        is_atomic = isinstance(target, str | os.PathLike) and not ext.is_pipe(target)
+        self._output: Any = ext.open_output(target, atomic=is_atomic)
+        codec = codec_named(compression)
+        self._compressor = None if codec is None else codec.compressor(ext.TFRecordOptions())
+        self._n_bytes = 0
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write all of some bytes."""
+        view = memoryview(data).cast("B")
+        self._put(view if self._compressor is None else self._compressor.compress(view))
+        return len(view)
+
+    def _put(self, data: Any) -> None:
+        if len(data):
+            self._n_bytes += len(data)
+            self._output.write([data])
+
+    def tell(self) -> int:
+        """Return the number of bytes written; without a compressor, as Arrow's writers need it."""
+        return self._n_bytes
+
+    def write_batch(self, batch: Any) -> None:
+        """Write a batch."""
+        self.writer.write_batch(batch)
+
+    def finish(self) -> None:
+        """Write the end of the file, and what the system still holds."""
+        self.writer.close()
+        if self._compressor is not None:
+            self._put(self._compressor.finish())
+        self._output.finish()
+
+    def commit(self) -> None:
+        """Let the file appear."""
+        self._output.commit()
+
+    def abandon(self) -> None:
+        """Remove what is not committed."""
+        with contextlib.suppress(Exception):  # of a file that is being removed
+            self.writer.close()
+        self._output.abandon()
+
+
+@contextlib.contextmanager
+def undone_by(close: Callable[[], object]) -> Iterator[None]:
+    """Call a function after an error."""
+    try:
+        yield
+    except BaseException:
+        close()
+        raise
+
+
+@contextlib.contextmanager
+def reading_of(name: str) -> Iterator[None]:
+    """Raise what pyarrow says of a file as an error that names it."""
+    pa = ext.imported()
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        detail = f"the file cannot be read: {str(error).strip()}"
+        raise argument_error(detail, source=name) from None

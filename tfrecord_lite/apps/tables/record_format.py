@@ -1,10 +1,8 @@
 """TFRecords as a stream of batches, or of blocks as they are, both ways.
 
-Written from batches, a file has a sidecar beside it. Columns that came from records are stored as
-the schema says that came along; others by their types, where float64 becomes float32.
-
-One file of many that tasks write (:func:`write_part`) appears complete or not at all, and replaces one of
-its name: a task that is repeated leaves what one run of it leaves.
+Columns that came from records are stored as the schema says that came along; others by their types, where
+float64 becomes float32. A file of :func:`write_part` appears complete or not at all, and replaces one of its
+name: a task that is repeated leaves what one run of it leaves.
 """
 
 from __future__ import annotations
@@ -18,19 +16,10 @@ from itertools import chain
 from typing import Any
 
 from tfrecord_lite import extension as ext
-from tfrecord_lite.apps.tables.batches import PANDAS_KEY, fitting_size, with_pandas
-from tfrecord_lite.apps.tables.table import TFRecordTable
+from tfrecord_lite.apps.tables.table import PANDAS_KEY, TFRecordTable, fitting_size, with_pandas
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FileReport, InvalidArgumentError, errors_at
-from tfrecord_lite.extension import (
-    CompressionType,
-    Lists,
-    RecordStream,
-    Sidecar,
-    Source,
-    StorageOptions,
-    remove,
-)
+from tfrecord_lite.extension import CompressionType, Sidecar, Source, StorageOptions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, Schema, SchemaItem, SequenceSchema
 
@@ -48,7 +37,7 @@ class RecordSource:
         self.names: list[str] = [] if table is None else table.column_names
         self._source, self._options, self._table = source, options, table
         self._log = ext.DamageLog.begin(options)
-        self._stream: RecordStream | None = None
+        self._stream: ext.RecordStream | None = None
         self.marks: list[tuple[int, int]] = []
 
     @property
@@ -80,25 +69,24 @@ class RecordSource:
 
     def count(self) -> int:
         """Count the records; note where some of them are, and what was skipped."""
-        options = self._options
-        quick = replace(options, verify=False) if self._log is None else options
-        n_rows, last = 0, 0
-        self._open(quick)
+        quick = replace(self._options, verify=False) if self._log is None else self._options
+        n_rows = last = 0
+        self._stream = ext.RecordStream(self._source, quick)
         for block in self._blocks():
             offset = block.place(0).offset
             if self._log is None and offset is not None and offset >= last:
                 self.marks.append((n_rows, offset))
                 last = self.marks[-1][1] + _MARK_BYTES
             n_rows += len(block)
-        self.marks = [] if self._stream is None or self._stream.compression else self.marks
+        self.marks = [] if self._stream.compression else self.marks
         self.close()
         return n_rows
 
     def batches(self, first_row: int = 0, mark: tuple[int, int] | None = None) -> Iterator[Any]:
         """Yield the records from one on."""
-        self._open(self._options)
+        self._stream = ext.RecordStream(self._source, self._options)
         n_rows = 0
-        if mark is not None and self._stream is not None:
+        if mark is not None:
             n_rows = mark[0]
             self._stream.begin_at(mark[1], n_rows)
         for block in self._blocks():
@@ -106,9 +94,6 @@ class RecordSource:
                 kept = block[max(first_row - n_rows, 0) :] if n_rows < first_row else block
                 yield kept if self._table is None else self._table.to_batch(kept)
             n_rows += len(block)
-
-    def _open(self, options: Any) -> None:
-        self._stream = RecordStream(self._source, options)
 
     def _blocks(self) -> Iterator[Block]:
         stream: Any = self._stream if self._log is None else self._log.skipping(self._stream)  # type: ignore[arg-type]
@@ -139,18 +124,15 @@ class RecordTarget:
         with_sidecar: bool = True,
         storage_options: StorageOptions = None,
     ) -> None:
-        self._sidecar = described
-        self._with_sidecar = with_sidecar
+        self._target, self._sidecar, self._storage_options = target, described, storage_options
+        self.n_rows: int = 0
         self.n_bytes: int = 0
-        """The size of the file, when it is finished."""
-        self._storage_options = storage_options
         options = ext.compression_to_write(target, "infer" if compression is None else compression)
-        self._target, self._n_rows = target, 0
         self._is_named = not ext.is_file_object(target)
+        self._has_sidecar = with_sidecar and self._is_named
         self._encoder: Any = None
         if schema is not None:
-            has_sidecar = with_sidecar and self._is_named
-            self._encoder = encoder_of(schema, lossless=lossless, has_sidecar=has_sidecar)
+            self._encoder = encoder_of(schema, lossless=lossless, has_sidecar=self._has_sidecar)
         self._files = ext.DataFiles([target], options, storage_options)
         self._files.open_through(0)
 
@@ -164,17 +146,17 @@ class RecordTarget:
         if self._encoder is None:
             self._files.put(batch)
         else:
-            with errors_at(index=self._n_rows.__add__):
+            with errors_at(index=self.n_rows.__add__):
                 for block in self._encoder.blocks(batch):
                     self._files.put(block)
-        self._n_rows += len(batch)
+        self.n_rows += len(batch)
 
     def finish(self) -> None:
         """Write the end of the file, and the sidecar."""
         (fingerprint,) = self._files.finish()
         self.n_bytes = fingerprint["bytes"]
         description = self._sidecar if self._encoder is None else self._encoder.described()
-        if description is not None and self._with_sidecar and self._is_named:
+        if description is not None and self._has_sidecar:
             place = ext.companion(ext.name_of(self._target), ext.SIDECAR_SUFFIX)
             self._files.add_sidecar(place, description._replace(fingerprint=fingerprint))
 
@@ -202,9 +184,14 @@ def encoder_of(
     return _ExampleEncoder(schema, lossless=lossless, has_sidecar=has_sidecar)
 
 
-class _ExampleEncoder:
-    """Encodes batches as Examples, by one schema for all."""
+def _encoded(columns: Any, schema: Schema, rounded: Any, n_rows: int) -> Iterator[Any]:
+    """Yield rows as Examples, which are empty without columns."""
+    if columns:
+        return ext.encode_column_batches(columns, schema, rounded)
+    return iter([Block.from_records([b""] * n_rows)])
 
+
+class _ExampleEncoder:
     def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
         pa = ext.imported()
         self._schema = pa.schema([_without_categories(field) for field in schema], schema.metadata)
@@ -219,14 +206,11 @@ class _ExampleEncoder:
             self._types = {**self._types, "pandas": json.loads(from_pandas)}
 
     def blocks(self, batch: Any) -> Iterator[Any]:
-        """Yield the records of a batch."""
+        """Return the records of a batch."""
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
         columns, schema = self._frames.add_frame(ext.open_columns(batch, is_later=True))
-        if columns:
-            yield from ext.encode_column_batches(columns, schema, self.rounded)
-        elif len(batch):
-            yield Block.from_records([b""] * len(batch))
+        return _encoded(columns, schema, self.rounded, len(batch))
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
@@ -243,14 +227,11 @@ class RowEncoder:
         self._names: dict[str, None] = {}
 
     def blocks(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-        """Yield the records of some rows; where one lacks a feature, that is missing."""
+        """Return the records of some rows; where one lacks a feature, that is missing."""
         self._names |= dict.fromkeys(chain.from_iterable(rows))
         whole = [{name: row.get(name) for name in self._names} for row in rows]
         columns, schema = self._builder.add_rows(whole)
-        if columns:
-            yield from ext.encode_column_batches(columns, schema, self.rounded)
-        else:
-            yield Block.from_records([b""] * len(rows))
+        return _encoded(columns, schema, self.rounded, len(rows))
 
     def described(self) -> Sidecar | None:
         """Return what the sidecar says of all rows; None without any."""
@@ -267,8 +248,6 @@ def _without_categories(field: Any) -> Any:
 
 
 class _SequenceEncoder:
-    """Encodes batches as SequenceExamples."""
-
     def __init__(self, sequences: Any, schema: Any) -> None:
         context, lists = (
             part.select(name for name in part if f"{title}/{name}" in schema.names)
@@ -294,7 +273,7 @@ class _SequenceEncoder:
         return Sidecar(self._schema)
 
 
-def _raw_steps(key: str, lists: Lists, item: SchemaItem) -> Lists:
+def _raw_steps(key: str, lists: ext.Lists, item: SchemaItem) -> ext.Lists:
     """Return steps that are arrays as the byte strings that the schema says they are stored as."""
     spec = item.spec if isinstance(item.spec, RaggedFeature) else FixedLenFeature([], bytes)
     steps = ext.stored({key: lists.below()}, Schema.of_items({key: item._replace(spec=spec)}))[key]
@@ -307,13 +286,7 @@ _RECORDS_AT_ONCE = 8192
 
 
 def part_ending(compression: CompressionType) -> str:
-    """Return the ending of names of files with a compression, such as ``.tfrecord.gz``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression.
-    """
+    """Return the ending of names of files with a compression, such as ``.tfrecord.gz``."""
     options = ext.compression_to_write(None, compression)
     codec = ext.CODECS.get(ext.TFRecordOptions.get_compression_type_string(options))
     return f".tfrecord{codec.endings[0]}" if codec is not None else ".tfrecord"
@@ -342,37 +315,12 @@ def write_part(
     sidecar: bool = True,
     storage_options: StorageOptions = None,
 ) -> WrittenPart | None:
-    """Write one file of records.
+    """Write one file of records in a folder, which is created; return None if there was nothing to write.
 
-    Parameters
-    ----------
-    path : str
-        Path or URL. The folder is created if it does not exist.
-    batches : iterable of pyarrow.RecordBatch or pyarrow.Table, or of Block or list of bytes
-        Rows, each of which becomes an Example, or a SequenceExample if the schema in the metadata says so; all batches have
-        the schema of the first one. Or records as they are.
-    schema : pyarrow.Schema, optional
-        The schema of all batches; without it, nothing is written if there are no batches.
-    compression : str, int, TFRecordOptions or None, optional
-        As for :class:`TFRecordWriter`.
-    lossless : bool, default False
-        As for :func:`save`; columns that were rounded are in the result.
-    sidecar : bool, default True
-        Write ``PATH.schema.json`` too, with which readers restore the types of columns.
-    storage_options : dict, optional
-        As for :class:`TFRecordWriter`.
-
-    Returns
-    -------
-    WrittenPart or None
-        None if there was nothing to write.
-
-    Raises
-    ------
-    InvalidArgumentError
-        As :func:`save`, with the number of the record in this file and the column.
-    OSError
-        As for writing. After any error there is no file, or the previous one.
+    Rows of Arrow batches or tables become Examples, or SequenceExamples if the schema in the metadata says so; all
+    have the schema of the first one. Blocks and lists of bytes are records as they are. Without a `schema`, nothing
+    is written if there are no batches. `compression` and `storage_options` as for :class:`TFRecordWriter`, `lossless`
+    as for :func:`save`; errors name the record in this file. After an error there is no file, or the previous one.
     """
     rest = iter(batches)
     first = next(rest, None)
@@ -386,10 +334,10 @@ def write_part(
     codec: Any = "" if compression is None else compression
     options: Any = {"lossless": lossless, "with_sidecar": sidecar}
     target = RecordTarget(path, schema, codec, storage_options=storage_options, **options)
-    n_records = 0
     try:
         for batch in rest if first is None else chain([first], rest):
-            n_records += _write(target, batch, is_rows=is_rows)
+            for part in _bounded(batch) if is_rows else (batch,):
+                target.write_batch(part)
         target.finish()
         target.commit()
     except InvalidArgumentError as error:
@@ -398,21 +346,13 @@ def write_part(
     except BaseException:
         target.abandon()
         raise
-    return WrittenPart(path, n_records, target.n_bytes, target.rounded)
+    return WrittenPart(path, target.n_rows, target.n_bytes, target.rounded)
 
 
-def _write(target: RecordTarget, batch: Any, *, is_rows: bool) -> int:
-    """Write a batch, and return how many records it has."""
-    for part in _bounded(batch) if is_rows else (batch,):
-        target.write_batch(part)
-    return len(batch)
-
-
-def _bounded(batch: Any) -> Iterator[Any]:
-    """Yield a batch or table in batches of so many rows at most, whatever its chunks are."""
+def _bounded(batch: Any) -> Any:
     whole = ext.imported().Table
     table = batch if isinstance(batch, whole) else whole.from_batches([batch])
-    yield from table.to_batches(max_chunksize=_RECORDS_AT_ONCE)
+    return table.to_batches(max_chunksize=_RECORDS_AT_ONCE)
 
 
 def file_system(name: str, storage_options: StorageOptions) -> tuple[Any, str]:
@@ -449,4 +389,4 @@ class PartFolder:
         """Remove files, some of which may be gone."""
         for name in names:
             with contextlib.suppress(FileNotFoundError):
-                remove(f"{self._name}/{name}", self._storage_options)
+                ext.remove(f"{self._name}/{name}", self._storage_options)

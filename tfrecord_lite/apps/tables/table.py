@@ -7,59 +7,47 @@
     TFRecordReader ── blocks ── ExampleParser ── restore ┴─> RecordBatch, one per block
 
 A block becomes a batch without an object per value: numbers and byte strings are the buffers of
-the parsed columns. Whatever reads Arrow's C stream reads the table (``__arrow_c_stream__``).
+the parsed columns.
 
 ::
 
     TFRecordTable ──partitions──> TablePartition, ...  ──pickle──>  PartitionReader: record batches, a report
-
-Tasks in other processes or on other machines read partitions; all have the table's Arrow schema.
 """
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 
+from tfrecord_lite import errors
 from tfrecord_lite import extension as ext
 from tfrecord_lite import schema as specs
-from tfrecord_lite.apps.tables.batches import LEAST, RecordBatches, fitting_size
 from tfrecord_lite.block import Block
-from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.errors import DamageReport, argument_error, levels_to_caller, require_int
-from tfrecord_lite.extension import (
-    FilePart,
-    Library,
-    PartReader,
-    Sidecar,
-    Source,
-    Sources,
-)
+from tfrecord_lite.errors import DamageReport, InvalidArgumentError, argument_error, require_int
+from tfrecord_lite.extension import FilePart, PartReader, SchemaLike, Sidecar, Source, Sources
 from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SchemaItem, SequenceSchema
-from tfrecord_lite.texts import abridged, plural, repr_html
-
-if TYPE_CHECKING:
-    from tfrecord_lite.extension import SchemaLike
+from tfrecord_lite.texts import abridged, choices, plural, repr_html
 
 __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", "scan"]
 
 
 class ScanOptions(ReadOptions, total=False):
-    """The options that callers of ``scan`` take and pass on to it."""
+    """The options of ``scan`` that its callers pass on."""
 
     text: bool | Sequence[str]
     sample: int | None
@@ -92,25 +80,23 @@ def scan(
         without any, the schema is inferred from a sample. Without any record either, there are no
         columns, and a warning says so.
     text : bool or sequence of str, default False
-        The columns of byte strings that are text: names; or True for all whose strings in the
-        sample are printable UTF-8. Those that the schema says are text always are.
+        The columns of byte strings that are text, besides those of the schema: names; or True for all
+        whose strings in the sample are printable UTF-8.
     sample : int or None, default 10,000
         Records at the start from which the schema is inferred, 64 MiB of them at most; None for
         all records. A later record with values of another feature is an error, unless columns
         are selected; one that lacks a feature has a null.
     batch_size : int, optional
-        Records per RecordBatch; by default about 4 MB, and 8,192 records at most. Batches of less than
-        some thousand records take longer to parse.
+        Records per RecordBatch; by default about 4 MB, and 8,192 records at most.
     num_workers : int, default 0
-        Parse in this many processes, each its part of the files, or of the records of a single one. Batches come
-        in turns from each, so the rows are in another order; ``head`` and ``count_rows`` use none.
+        Parse in this many processes, each its part of the files, or of the records of a single one. Their batches
+        alternate, so the rows are in another order; ``head`` and ``count_rows`` use none.
     **options
         How files are read, see :class:`ReadOptions`.
 
     Returns
     -------
     TFRecordTable
-        Only the schema was read so far.
 
     Raises
     ------
@@ -127,11 +113,10 @@ def scan(
     Notes
     -----
     A column of numbers or strings is null where a record lacks the feature; a list is empty. Lists of any
-    length are ``list``, fixed shapes ``fixed_size_list``; byte strings are
-    ``large_binary``, texts ``large_string``; times, categories and other dtypes are those of the schema's
-    originals. A VarLenFeature is a list of its values; a SparseFeature has a column for each
-    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and columns of feature lists
-    are lists with an item per step.
+    length are ``list``, fixed shapes ``fixed_size_list``; byte strings are ``large_binary``, texts
+    ``large_string``; other dtypes are the original ones. A VarLenFeature is a list of its values; a SparseFeature
+    has a column for each of its keys. Columns of SequenceExamples are named by part, such as ``context/label``;
+    those of feature lists have an item per step.
 
     Examples
     --------
@@ -166,7 +151,8 @@ def scan(
             files = ext.name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
             if columns:
                 raise argument_error(NO_RECORDS, source=files)
-            warnings.warn(f"{files}: {NO_RECORDS}", UserWarning, stacklevel=levels_to_caller())
+            detail = f"{files}: {NO_RECORDS}"
+            warnings.warn(detail, UserWarning, stacklevel=errors.levels_to_caller())
         else:
             described = Sidecar(ext.inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
@@ -183,8 +169,6 @@ _LOOK_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class _Reading:
-    """How a table reads its files."""
-
     sources: list[Source]
     options: ReadSettings
     batch_size: int | None
@@ -209,18 +193,14 @@ class _Reading:
 class TFRecordTable:
     """Files of Examples or SequenceExamples as a table, read when it is asked for.
 
-    Made by :func:`scan`. Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``,
-    ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Each reading opens
-    the files anew.
+    Made by :func:`scan`; each reading opens the files anew. Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
+    ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``.
 
     Examples
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> import pyarrow as pa
-    >>> people = scan("people.tfrecord")
-    >>> people.column_names
-    ['name', 'age']
-    >>> pa.table(people)["age"].to_pylist()
+    >>> pa.table(scan("people.tfrecord"))["age"].to_pylist()
     [36, 41, 37]
     """
 
@@ -249,12 +229,7 @@ class TFRecordTable:
         return list(self._reading.sources)
 
     def select(self, names: Sequence[str]) -> TFRecordTable:
-        """Return a table of some columns; the others are not parsed.
-
-        Parameters
-        ----------
-        names : sequence of str
-            In the order wanted.
+        """Return a table of some columns, in this order; the others are not parsed.
 
         Raises
         ------
@@ -272,17 +247,12 @@ class TFRecordTable:
         return TFRecordTable(self._batches.select(names), self._reading)
 
     def to_batches(self, size: int | None = None) -> Iterator[Any]:
-        """Yield the records as ``pyarrow.RecordBatch`` objects.
+        """Yield the records as ``pyarrow.RecordBatch`` objects, which own their memory.
 
         Parameters
         ----------
         size : int, optional
             Records per batch, from workers at most; by default the table's `batch_size`.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            Owns its memory.
 
         Raises
         ------
@@ -306,21 +276,18 @@ class TFRecordTable:
         check_progress(progress)
         if not self._reading.num_workers:
             return self._in_turn(size, progress=progress)
-        batches: Any = iter(self._in_processes(size))
-        return reported(batches, progress, title_of(self._reading.sources))
+        paths: Any = self._reading.sources
+        files = files_of(paths, self._reading.options)
+        most = size or self._reading.usual_size
+        stage = _ToBatches(input=files, batches=self._batches, most=most)
+        batches: Any = iter(dataset_of(stage).in_processes(self._reading.num_workers))
+        return reported(batches, progress, title_of(paths))
 
     def _in_turn(self, size: int | None, *, progress: Progress = False) -> Iterator[Any]:
         size = size or self._reading.usual_size
         with closing(self._reading.blocks(size, progress=progress)) as blocks:
             for block in blocks:
                 yield self._batches.of(block)
-
-    def _in_processes(self, size: int | None) -> Dataset[Any]:
-        size = size or self._reading.usual_size
-        paths: Any = self._reading.sources
-        files = files_of(paths, self._reading.options)
-        stage = _ToBatches(input=files, batches=self._batches, most=size)
-        return dataset_of(stage).in_processes(self._reading.num_workers)
 
     def partitions(
         self, max_bytes: int | None = ext.PART_BYTES, num_partitions: int | None = None
@@ -330,9 +297,9 @@ class TFRecordTable:
         Parameters
         ----------
         max_bytes : int or None, default 128 MiB
-            Divide uncompressed files that are larger into parts of about this size, at borders of records: those
-            of the index beside a file, or of a local one by following the lengths from its start
-            (some 0.4 s for a million records). None leaves every file whole, as others are.
+            Divide uncompressed files that are larger into parts of about this size, if they have an index or are
+            local: their lengths are followed from the start (some 0.4 s for a million records). None leaves every
+            file whole.
         num_partitions : int, optional
             Divide further, until there are about as many parts.
 
@@ -411,8 +378,8 @@ class TFRecordTable:
     def to_pandas(self, *, progress: Progress = None) -> Any:
         """Return all rows as a pandas DataFrame; `progress` as for :func:`load`.
 
-        One that was saved comes back as it was, index included. Of other data, integers and bools with
-        nulls have pandas' nullable dtypes, so that no value changes.
+        One that was saved comes back as it was, index included. In other data, integers and bools with
+        nulls have nullable dtypes, so that no value changes.
 
         Examples
         --------
@@ -423,8 +390,8 @@ class TFRecordTable:
         1   Alan   41
         2  Grace   37
         """
-        if self._is_frame_of("pandas"):
-            return self._loaded("pandas", progress)
+        if (frame := self._as_saved("pandas", progress)) is not None:
+            return frame
         return ext.adapter("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
@@ -445,8 +412,8 @@ class TFRecordTable:
         """
         if lazy:
             return ext.adapter("polars").lazy_frame(self)
-        if self._is_frame_of("polars"):
-            return self._loaded("polars", progress)
+        if (frame := self._as_saved("polars", progress)) is not None:
+            return frame
         return ext.library("polars").from_arrow(self.to_arrow(progress=progress))
 
     def count_rows(self) -> int:
@@ -478,13 +445,172 @@ class TFRecordTable:
 
     _repr_html_ = repr_html
 
-    def _is_frame_of(self, name: str) -> bool:
-        return (self._batches.described.dataframe or {}).get("library") == name
-
-    def _loaded(self, name: Library, progress: Progress) -> Any:
+    def _as_saved(self, name: ext.Library, progress: Progress) -> Any:
+        """Return all rows as a frame, if one of the library was saved."""
         check_progress(progress)
+        if (self._batches.described.dataframe or {}).get("library") != name:
+            return None
         loader = ext.Loader(self._batches.described, self.column_names, name)
         return loader.whole(self._reading.blocks(None, progress=progress))
+
+
+# ------------------------------------------------------------------------------- batches
+
+_BATCH_BYTES = 4 * 1024 * 1024
+PANDAS_KEY = b"pandas"
+"""Where Arrow's schemas, and so Parquet, have what pandas says of a frame."""
+ROUNDED_KEY = b"tfrecord_lite.rounded"
+"""Where they have the names of float64 columns that were rounded to float32, for fewer digits in texts."""
+LEAST, _MOST = 64, 8192
+"""Bytes of records in a batch, about, and bounds of their number."""
+
+
+def fitting_size(block: Block, least: int) -> int:
+    """Return the number of records in a batch of the usual size, if they are like the records of a block."""
+    return min(max(_BATCH_BYTES * len(block) // max(block.nbytes, 1), least), _MOST)
+
+
+class RecordBatches:
+    """Makes record batches of one schema from blocks of records."""
+
+    def __init__(
+        self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
+    ) -> None:
+        described.check_readable(names)
+        if names is not None:
+            names = _checked(names, ext.items_of(described.schema))
+            described = _selected(described, names)
+        self.described = described
+        schema = described.schema
+        # What nobody chose to leave out is not left out.
+        rejects_others = hint is not None and names is None
+        self._loader = ext.Loader(described, names, rejects_others=rejects_others)
+        frame = described.dataframe or {}
+        types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
+        self._names = names
+        self._hint = hint
+        columns = self._lists(Block.from_records([]))
+        kinds = {name: ext.target(name, types.get(name)) for name in columns}
+        pa = ext.imported()
+        fields = [
+            pa.field(name, array.type)
+            for name, array in zip(columns, self._arrays(columns, kinds), strict=True)
+        ]
+        # The schema of the features is in the metadata.
+        metadata = {ext.SCHEMA_KEY: schema.to_json(None).encode()}
+        rounded = [name for name, item in ext.items_of(schema).items() if item.is_narrowed]
+        if rounded:
+            metadata[ROUNDED_KEY] = json.dumps(rounded).encode()
+        self.schema: Any = pa.schema(fields, metadata)
+        self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
+
+    @property
+    def features(self) -> Schema | SequenceSchema:
+        """The schema with which the records are parsed."""
+        schema = self.described.schema
+        return schema if isinstance(schema, SequenceSchema) else schema.select(self.schema.names)
+
+    def select(self, names: Sequence[str]) -> RecordBatches:
+        """Return the same of some columns; the others are not parsed."""
+        return RecordBatches(self.described, _checked(names, self.schema.names), self._hint)
+
+    def of(self, block: Block) -> Any:
+        """Return the batch of a block."""
+        record_batch = ext.imported().RecordBatch
+        is_chosen = self._names is not None or self._hint is None
+        if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
+            counted = ext.imported().array(np.zeros(len(block), np.bool_))
+            return record_batch.from_arrays([counted], ["rows"]).select([])
+        try:
+            columns = self._lists(block)
+            try:
+                arrays = self._arrays(columns, self._types)
+            except InvalidArgumentError as error:
+                raise (
+                    error if error.index is None else block.place(error.index).locate(error)
+                ) from None
+        except InvalidArgumentError as error:
+            if self._hint is None or error.key is None:
+                raise
+            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
+        return record_batch.from_arrays(arrays, schema=self.schema)
+
+    def _lists(self, block: Block) -> dict[str, ext.Lists | ext.SparseLists]:
+        lists = self._loader.lists_of(block)
+        return lists if self._names is None else {name: lists[name] for name in self._names}
+
+    def _arrays(
+        self, columns: Mapping[str, ext.Lists | ext.SparseLists], types: Mapping[str, Any]
+    ) -> list[Any]:
+        return [ext.array_of(name, lists, types.get(name)) for name, lists in columns.items()]
+
+
+def rounded_in(schema: Any) -> set[str]:
+    """Return the float64 columns of an Arrow schema that were rounded to float32."""
+    return set(json.loads((schema.metadata or {}).get(ROUNDED_KEY, b"[]")))
+
+
+def as_rounded(array: Any) -> Any:
+    """Return float64 as the float32 that they all are, at any depth of lists; others as they are."""
+    pa = ext.imported()
+    flat = array
+    while hasattr(flat, "flatten") and ext.form_of(flat.type) in ("list", "fixed list"):
+        flat = flat.flatten()
+    if flat.type != pa.float64():
+        return array
+    values = flat.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):
+        if not np.array_equal(values, values.astype(np.float32), equal_nan=True):
+            return array
+    return array.cast(ext.changed_type(array.type, lambda _: pa.float32()))
+
+
+def with_pandas(schema: Any, described: Sidecar) -> Any:
+    """Return an Arrow schema with the metadata by which pandas restores index and dtypes, if they are known."""
+    frame = described.dataframe or {}
+    metadata = json.dumps(frame["pandas"]).encode() if "pandas" in frame else None
+    if frame.get("library") == "pandas":
+        # Of some columns, without the index.
+        if not set(ext.index_names(frame)) <= set(schema.names):
+            frame = {key: word for key, word in frame.items() if key != "index"}
+        with suppress(ImportError):
+            tables = [schema.empty_table()]
+            empty = ext.joined_frame("pandas", tables, described.schema.originals, frame)
+            metadata = ext.imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
+    if metadata is None:
+        return schema
+    return schema.with_metadata({**(schema.metadata or {}), PANDAS_KEY: metadata})
+
+
+def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | None = None) -> None:
+    """Raise for a column that there is not."""
+    names = list(names)
+    for name in chosen:
+        if name not in names:
+            detail = f"there is no column {name!r}{choices(name, names)}"
+            raise argument_error(detail, source=source)
+
+
+def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
+    names = ext.names_of(names)
+    for i, name in enumerate(names):
+        if name not in known:
+            raise argument_error(f"no column {name!r}{choices(name, known)}")
+        if name in names[:i]:
+            raise argument_error(f"the column {name!r} is there twice")
+    return names
+
+
+def _selected(described: Sidecar, names: list[str]) -> Sidecar:
+    """Return what describes some columns; a frame of pandas keeps its index."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        items = ext.items_of(schema)
+        chosen = ext.schema_like(schema, {name: items[name] for name in items if name in names})
+        return described._replace(schema=chosen)
+    if (described.dataframe or {}).get("library") == "pandas":
+        return described  # its loader selects
+    return Sidecar(schema.select(names), dataframe=described.dataframe)
 
 
 # ----------------------------------------------------------------------------- processes
@@ -492,8 +618,6 @@ class TFRecordTable:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _ToBatches(Stage):
-    """The records of a data set as record batches."""
-
     gives: ClassVar[Content | None] = "objects"
     batches: RecordBatches
     most: int | None = None
@@ -562,14 +686,12 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
 class TablePartition:
     """Rows of a table that follow each other in one file; made by :meth:`TFRecordTable.partitions`.
 
-    It can be pickled, and is read wherever the file can be: each :meth:`read` opens it anew.
+    It can be pickled, and is read wherever the file can be.
 
     Examples
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> parts = scan("people.tfrecord").partitions(num_partitions=2)
-    >>> [part.num_rows for part in parts]
-    [2, 1]
     >>> [batch.to_pydict() for batch in parts[1].read()]
     [{'name': ['Grace'], 'age': [37]}]
     """
@@ -668,10 +790,8 @@ class PartitionReader:
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
-    >>> for batch in part.read(2):
-    ...     print(batch.to_pydict())
+    >>> next(part.read(2)).to_pydict()
     {'name': ['Ada', 'Alan'], 'age': [36, 41]}
-    {'name': ['Grace'], 'age': [37]}
     """
 
     def __init__(self, records: PartReader, batches: RecordBatches, size: int | None) -> None:
@@ -702,10 +822,6 @@ class PartitionReader:
         --------
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
-        >>> batches = part.read(2)
-        >>> first = next(batches)
-        >>> batches.close()
-        >>> list(batches)
-        []
+        >>> part.read(2).close()
         """
         self._iterator.close()  # type: ignore[attr-defined]

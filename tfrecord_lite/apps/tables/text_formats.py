@@ -32,20 +32,22 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as pa_csv
 
-from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in
-from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
+from tfrecord_lite.apps.tables.formats import Content, RowTarget, undone_by
+from tfrecord_lite.apps.tables.table import as_rounded, check_columns, rounded_in
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.extension import Source, form_of, imported, name_of, pairs_of, type_error
+from tfrecord_lite.extension import Source, form_of, name_of, pairs_of, type_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.texts import choices
 
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""
@@ -55,9 +57,13 @@ _HEAD = 64
 _ZEROS = r"^[+-]?0[0-9xX]"
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _TIME = r"^[0-9]{2}:[0-9]{2}(:[0-9]{2})?$"
+_FRACTION = re.compile(r"\s*[+-]?\d*\.\d*(e[+-]?\d+)?\s*", re.IGNORECASE)
 _LONG_INTEGER = r"^[+-]?[0-9]{16,}$"
 _EXACT_DIGITS, _MAX_EXACT = 16, 2**53
 """An integer of so many digits may be more than a float64 has, one beyond that is."""
+_TEXT = pa.large_string()
+_ERRORS = (ValueError, TypeError, OverflowError, pa.ArrowException)
+"""What is raised for values that are not of a type."""
 _FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -75,34 +81,17 @@ def _advice(name: str, kind: str) -> str:
     return f"; name the column's type in --features, as in --features {name}:{kind}"
 
 
-def _errors() -> tuple[type[Exception], ...]:
-    """Return what is raised for values that are not of a type."""
-    return (ValueError, TypeError, OverflowError, imported().ArrowException)
-
-
-def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | None = None) -> None:
-    """Raise for a column that there is not."""
-    names = list(names)
-    for name in chosen:
-        if name not in names:
-            detail = f"there is no column {name!r}{choices(name, names)}"
-            raise argument_error(detail, source=source)
-
-
-def _first_wrong_row(number: int, array_of: Callable[[int], Any]) -> int:
-    """Return the number of the first value that does not fit those before it, of so many.
-
-    `array_of` makes an array of so many of the first values, or raises.
-    """
+def _first_wrong(values: Any, array_of: Callable[[Any], Any]) -> int:
+    """Return the number of the first value with which `array_of` raises, as for all values."""
 
     def is_wrong(stop: int) -> bool:
         try:
-            array_of(stop)
-        except _errors():
+            array_of(values[:stop])
+        except _ERRORS:
             return True
         return False
 
-    return bisect.bisect_left(range(1, number), 1, key=is_wrong)
+    return bisect.bisect_left(range(1, len(values)), 1, key=is_wrong)
 
 
 class _TextSource:
@@ -110,8 +99,12 @@ class _TextSource:
 
     columns: list[str] | None = None
     """Those to read, set before anything is; None for all."""
-    names: list[str]
-    """The names of all columns of the file."""
+    _names: Callable[[], list[str]]
+    _blocks: Callable[[], Iterator[Any]]
+    _type: Callable[[str, Any], Any]
+    """Returns the type of a column by the first block, or None for a file without rows."""
+    _batch: Callable[[Any], Any]
+    """Makes a batch of rows of a block."""
 
     def __init__(self, source: Source, options: ReadSettings, types: Any) -> None:
         self.name: str = name_of(source)
@@ -119,27 +112,8 @@ class _TextSource:
         self._content = Content(source, options)
         self._file = io.BufferedReader(self._content, _CSV_BLOCK)
         self._n_rows = 0  # before those that become a batch
-        try:
-            self.names = self._names()
-        except BaseException:
-            self.close()
-            raise
-
-    def _names(self) -> list[str]:
-        """Return the names of the columns."""
-        raise NotImplementedError
-
-    def _blocks(self) -> Iterator[Any]:
-        """Yield blocks of rows."""
-        raise NotImplementedError
-
-    def _type(self, name: str, first: Any) -> Any:
-        """Return the type of a column by the first block, or None for a file without rows."""
-        raise NotImplementedError
-
-    def _batch(self, block: Any) -> Any:
-        """Return rows of a block as a batch."""
-        raise NotImplementedError
+        with undone_by(self.close):
+            self.names: list[str] = self._names()
 
     @cached_property
     def _rest(self) -> Iterator[Any]:
@@ -149,10 +123,13 @@ class _TextSource:
     def _first(self) -> Any:
         return next(self._rest, None)
 
+    def _all_blocks(self) -> Iterator[Any]:
+        return chain([] if self._first is None else [self._first], self._rest)
+
     @cached_property
     def schema(self) -> Any:
         """The types of the columns that are read: the given ones, and the first block's."""
-        pa, types = imported(), self._types
+        types = self._types
         known = [] if types is None else types.names
         fields = [
             types.field(name) if name in known else pa.field(name, self._type(name, self._first))
@@ -162,11 +139,11 @@ class _TextSource:
 
     def count(self) -> int:
         """Count the rows."""
-        return sum(map(len, chain([] if self._first is None else [self._first], self._rest)))
+        return sum(map(len, self._all_blocks()))
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
-        for block in chain([] if self._first is None else [self._first], self._rest):
+        for block in self._all_blocks():
             skipped = min(max(first_row - self._n_rows, 0), len(block))
             self._n_rows += skipped
             if skipped < len(block):
@@ -184,17 +161,11 @@ class _TextSource:
 
 
 def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for each type
-    """Return cells of text as an array: of a type, or of the first one that all of them fit.
+    """Return cells of text as an array: of a type, or of the first one that all of them fit; or raise `_ERRORS`.
 
     A cell fits a number if nothing of it is lost: no leading zero, no digit of an integer, not its size.
     Cells without a value decide nothing, and are of type null.
-
-    Raises
-    ------
-    ValueError, TypeError, OverflowError, ArrowException
-        If a cell does not fit the type given.
     """
-    pa, pc = imported(), imported("pyarrow.compute")
     if cells.null_count == len(cells):
         return pa.nulls(len(cells), kind or pa.null())
     if kind is None:
@@ -202,7 +173,7 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
         kinds = [pa.int64(), pa.bool_(), pa.date32(), pa.time32("s")]
         kinds += [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "ns")]
         for each in [*kinds, pa.float64(), pa.list_(pa.null())]:
-            with contextlib.suppress(*_errors()):
+            with contextlib.suppress(*_ERRORS):
                 typed(head, each)
                 return typed(cells, each)
         return cells
@@ -214,19 +185,18 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
     types = pa.types
     cells = pc.utf8_trim_whitespace(cells)
     if types.is_integer(kind) or types.is_floating(kind):
-        found = cells.cast(kind)
-        is_lost = pc.match_substring_regex(cells, _ZEROS)
+        numbers = cells.cast(kind)
+        if pc.any(pc.match_substring_regex(cells, _ZEROS)).as_py():
+            raise ValueError("a leading zero")
         if types.is_floating(kind):
-            beyond = cells.filter(pc.is_inf(found.cast(pa.float64())))
+            beyond = cells.filter(pc.is_inf(numbers.cast(pa.float64())))
             if not pc.all(pc.match_substring_regex(beyond, _INFINITE), min_count=0).as_py():
                 raise ValueError("too large")
         if kind == pa.float64() and (pc.max(pc.binary_length(cells)).as_py() or 0) >= _EXACT_DIGITS:
             long = cells.filter(pc.match_substring_regex(cells, _LONG_INTEGER)).to_pylist()
             if any(abs(int(cell)) > _MAX_EXACT for cell in long):
                 raise ValueError("more digits than a float has")
-        if pc.any(is_lost).as_py():
-            raise ValueError("a leading zero")
-        return found
+        return numbers
     if types.is_time(kind):
         if not pc.all(pc.match_substring_regex(cells, _TIME)).as_py():
             raise ValueError("not a time")
@@ -238,7 +208,6 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
 
 def _lists_of(cells: Any, kind: Any) -> Any:
     """Return cells of JSON as lists; a list of nulls may be a list of any values."""
-    pa = imported()
     written = [cell if cell is None else cell.strip() for cell in cells.to_pylist()]
     if not all(cell is None or (cell[:1] == "[" and cell[-1:] == "]") for cell in written):
         raise ValueError("expected a list, as in [1, 2]")
@@ -283,67 +252,59 @@ class CsvSource(_TextSource):
         return names
 
     def _type(self, name: str, first: Any) -> Any:
-        return imported().null() if first is None else typed(first.column(name)).type
+        return pa.null() if first is None else typed(first.column(name)).type
 
     def _blocks(self) -> Iterator[Any]:
-        """Yield batches of cells of text."""
-        pa, module = imported(), imported("pyarrow.csv")
-        chosen = self.names if self.columns is None else self.columns
-        with self._explained():
-            yield from module.open_csv(
+        try:
+            yield from pa_csv.open_csv(
                 self._file,
-                module.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
-                module.ParseOptions(
+                pa_csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+                pa_csv.ParseOptions(
                     delimiter=self._delimiter,
                     newlines_in_values=True,
                     ignore_empty_lines=len(self.names) > 1,
                     invalid_row_handler=self._reject,
                 ),
-                module.ConvertOptions(
+                pa_csv.ConvertOptions(
                     null_values=[""],
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                     column_types=dict.fromkeys(self.names, pa.string()),
-                    include_columns=chosen,
+                    include_columns=self.names if self.columns is None else self.columns,
                 ),
             )
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise self._error_of(error) from None
 
     def _reject(self, row: Any) -> str:
         self._bad = row
         return "error"
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Raise what pyarrow says of a row as an error with the number of its line."""
-        try:
-            yield
-        except (imported().ArrowException, UnicodeDecodeError) as error:
-            bad = self._bad
-            if bad is None:
-                detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
-                if "invalid UTF8" in str(error):
-                    detail = "not UTF-8, so save it as that first"
-                raise argument_error(f"{detail}: {error}", source=self.name) from None
-            detail = f"{bad.actual_columns} values, but there are {bad.expected_columns} columns; "
-            detail += f"quote values with {self._delimiter!r}"
-            # The header is the first row.
-            raise _misfit(self.name, bad.number - 1, detail, place=_ROW) from None
+    def _error_of(self, error: Exception) -> InvalidArgumentError:
+        """Return what pyarrow says of a row as an error with the number of its line."""
+        row = self._bad
+        if row is None:
+            detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
+            if "invalid UTF8" in str(error):
+                detail = "not UTF-8, so save it as that first"
+            return argument_error(f"{detail}: {error}", source=self.name)
+        detail = f"{row.actual_columns} values, but there are {row.expected_columns} columns; "
+        detail += f"quote values with {self._delimiter!r}"
+        return _misfit(self.name, row.number - 1, detail, place=_ROW)  # the header is the first row
 
     def _batch(self, block: Any) -> Any:
         columns = [self._column(field, block.column(field.name)) for field in self.schema]
-        return imported().record_batch(columns, schema=self.schema)
+        return pa.record_batch(columns, schema=self.schema)
 
     def _column(self, field: Any, cells: Any) -> Any:
         try:
             return typed(cells, field.type)
-        except _errors():
-            first = _first_wrong_row(len(cells), lambda stop: typed(cells[:stop], field.type))
+        except _ERRORS:
+            first = _first_wrong(cells, partial(typed, kind=field.type))
             cell = str(cells[first])
             shown = cell if len(cell) <= 40 else f"{cell[:40]}..."
             detail = f"{shown!r} is not of the column's type so far, {field.type}"
-            is_fraction = imported().types.is_integer(field.type) and "." in cell
-            with contextlib.suppress(ValueError):
-                is_fraction = is_fraction and float(cell) == float(cell)
+            is_fraction = pa.types.is_integer(field.type) and _FRACTION.fullmatch(cell)
             detail += _advice(field.name, "float32" if is_fraction else "text")
             row = self._n_rows + first + 1
             raise _misfit(self.name, row, detail, field.name, place=_ROW) from None
@@ -369,7 +330,6 @@ def _decoded(value: Any) -> Any:
 
 
 def _as_bytes(value: Any) -> Any:
-    """Return a value of JSON with bytes for all strings."""
     if isinstance(value, list):
         return [_as_bytes(item) for item in value]
     return value.encode() if isinstance(value, str) else value
@@ -381,12 +341,11 @@ def _has_bytes(value: Any) -> bool:
 
 def _large(kind: Any) -> Any:
     """Return a type with 64-bit offsets for strings, and lists of nothing as lists of strings."""
-    pa = imported()
     if pa.types.is_list(kind):
         inner = kind.value_type
-        return pa.list_(pa.large_string() if pa.types.is_null(inner) else _large(inner))
+        return pa.list_(_TEXT if pa.types.is_null(inner) else _large(inner))
     if pa.types.is_string(kind):
-        return pa.large_string()
+        return _TEXT
     return pa.large_binary() if pa.types.is_binary(kind) else kind
 
 
@@ -401,7 +360,6 @@ def _formed(values: list[Any], kind: Any) -> list[Any]:
 
 def _array_of(values: list[Any], kind: Any) -> Any:
     """Return Python's values as an array of a type; an error where pyarrow would drop a fraction."""
-    pa = imported()
     if not pa.types.is_integer(_leaf(kind)):
         return pa.array(values, kind)
     array = pa.array(values)
@@ -433,16 +391,14 @@ class JsonSource(_TextSource):
         values = [row.get(name) for _, row in rows]
         values = _as_bytes(values) if _has_bytes(values) else values
         try:
-            array = imported().array(values)
-        except _errors() as error:
-            wrong = _first_wrong_row(len(values), lambda stop: imported().array(values[:stop]))
+            array = pa.array(values)
+        except _ERRORS as error:
+            line = rows[_first_wrong(values, pa.array)][0]
             detail = f"values of several types, or too large: {_first_line(error)}"
-            detail += _advice(name, "text")
-            raise _misfit(self.name, rows[wrong][0], detail, name) from None
+            raise _misfit(self.name, line, detail + _advice(name, "text"), name) from None
         return _large(array.type)
 
     def _blocks(self) -> Iterator[list[tuple[int, dict[str, Any]]]]:
-        """Yield rows, each with the number of its line."""
         rest = b""
         while data := self._file.read(_JSON_BLOCK):
             whole, end, rest = (rest + data).rpartition(b"\n")
@@ -470,10 +426,11 @@ class JsonSource(_TextSource):
                 detail += "no Example; leave it out, or rename the key if it is a column"
                 raise _misfit(self.name, number, detail)
             try:
-                decoded = {n: _decoded(value) for n, value in row.items()} if has_objects else row
+                rows.append(
+                    (number, {k: _decoded(v) for k, v in row.items()} if has_objects else row)
+                )
             except ValueError as error:
                 raise _misfit(self.name, number, str(error)) from None
-            rows.append((number, decoded))
         return rows
 
     def _parsed_line(self, number: int, line: bytes) -> Any:
@@ -496,17 +453,13 @@ class JsonSource(_TextSource):
             values = _formed([row.get(field.name) for _, row in rows], field.type)
             try:
                 columns.append(_array_of(values, field.type))
-            except _errors() as error:
-                first = _first_wrong_row(
-                    len(rows),
-                    lambda stop: _array_of(values[:stop], field.type),  # noqa: B023 - called now
-                )
-                line = rows[first][0]
+            except _ERRORS as error:
+                line = rows[_first_wrong(values, partial(_array_of, kind=field.type))][0]
                 detail = f"a value that is not of the column's type, {field.type}: "
                 is_text = any(isinstance(row.get(field.name), str) for _, row in rows)
                 detail += _first_line(error) + _advice(field.name, "text" if is_text else "float32")
                 raise _misfit(self.name, line, detail, field.name) from None
-        return imported().record_batch(columns, schema=self.schema)
+        return pa.record_batch(columns, schema=self.schema)
 
 
 def _first_line(error: Exception) -> str:
@@ -536,9 +489,8 @@ def delimiter_of(head: str) -> str:
 
 def csv_rows(columns: list[Any], delimiter: str, quoted: str) -> Any:
     """Return rows of CSV, of columns of any type; cells with a character of `quoted` are in quotes."""
-    pa, pc = imported(), imported("pyarrow.compute")
     cells = [pc.fill_null(_csv_cells(_plain(column), quoted), "") for column in columns]
-    return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, pa.large_string()))
+    return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, _TEXT))
 
 
 def _csv_cells(array: Any, quoted: str) -> Any:
@@ -546,16 +498,13 @@ def _csv_cells(array: Any, quoted: str) -> Any:
 
     pyarrow's own writer would quote all texts, and so the floats, which are texts to keep their point.
     """
-    pa, pc = imported(), imported("pyarrow.compute")
     form = form_of(array.type)
     if form == "number" or pa.types.is_duration(array.type):
         return _numbers(array)
     if form in ("list", "fixed list", "struct", "map"):
-        texts = pc.if_else(array.is_null(), pa.scalar(None, pa.large_string()), json_values(array))
-    elif form == "bytes":
-        texts = array.cast(pa.large_binary()).cast(pa.large_string())
+        texts = pc.if_else(array.is_null(), pa.scalar(None, _TEXT), json_values(array))
     else:
-        texts = array.cast(pa.large_string())
+        texts = (array.cast(pa.large_binary()) if form == "bytes" else array).cast(_TEXT)
     needs = pc.or_(pc.match_substring_regex(texts, f'["\r\n{quoted}]'), pc.equal(texts, ""))
     if not pc.any(needs).as_py():
         return texts
@@ -564,7 +513,6 @@ def _csv_cells(array: Any, quoted: str) -> Any:
 
 def json_values(array: Any) -> Any:
     """Return an array as values of JSON, a large_string array without nulls."""
-    pa, pc = imported(), imported("pyarrow.compute")
     array = _plain(array)
     kind, form = array.type, form_of(array.type)
     if form == "struct":
@@ -574,7 +522,7 @@ def json_values(array: Any) -> Any:
     elif form == "map":
         texts = _json_lists(pairs_of(array))
     elif form == "decimal":
-        texts = array.cast(pa.large_string())
+        texts = array.cast(_TEXT)
     elif form == "number" or pa.types.is_duration(kind):
         texts = _numbers(array)
         for name, word in _NOT_JSON.items() if pa.types.is_floating(kind) else ():
@@ -583,8 +531,8 @@ def json_values(array: Any) -> Any:
         as_text = _as_text(array)
         texts = _mapped(array, _json_of) if as_text is None else _json_strings(as_text)
     else:
-        texts = _json_strings(array.cast(pa.large_string()))
-    return pc.if_else(array.is_null(), "null", texts).cast(pa.large_string())
+        texts = _json_strings(array.cast(_TEXT))
+    return pc.if_else(array.is_null(), "null", texts).cast(_TEXT)
 
 
 def json_objects(names: list[str], values: list[Any]) -> Any:
@@ -596,7 +544,6 @@ def json_objects(names: list[str], values: list[Any]) -> Any:
 
 
 def _json_lists(array: Any) -> Any:
-    pa, pc = imported(), imported("pyarrow.compute")
     texts = json_values(array.flatten())  # which leaves out what null lists hold
     if pa.types.is_fixed_size_list(array.type):
         lengths = pc.if_else(array.is_null(), 0, array.type.list_size)
@@ -604,11 +551,10 @@ def _json_lists(array: Any) -> Any:
         lengths = pc.fill_null(pc.list_value_length(array), 0)
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
     lists = pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), texts)
-    return _join("[", pc.binary_join(lists, pa.scalar(", ", pa.large_string())), "]")
+    return _join("[", pc.binary_join(lists, pa.scalar(", ", _TEXT)), "]")
 
 
 def _json_strings(texts: Any) -> Any:
-    pc = imported("pyarrow.compute")
     if pc.any(pc.match_substring_regex(texts, r'["\\\x00-\x1f\x7f]')).as_py():
         return _mapped(texts, lambda text: json.dumps(text, ensure_ascii=False))
     return _join('"', texts, '"')
@@ -621,51 +567,42 @@ def _json_of(data: bytes) -> str:
 
 
 def _numbers(array: Any) -> Any:
-    """Return numbers and bools as text, floats in the digits that their own type needs."""
-    pa, pc = imported(), imported("pyarrow.compute")
     if pa.types.is_float16(array.type):
         return _mapped(array, lambda value: str(np.float16(value)))
     if pa.types.is_duration(array.type):
         array = array.cast(pa.int64())
-    texts = array.cast(pa.large_string())
+    texts = array.cast(_TEXT)
     if not pa.types.is_floating(array.type):
         return texts
     return pc.if_else(pc.match_substring_regex(texts, "^-?[0-9]+$"), _join(texts, ".0"), texts)
 
 
 def _as_text(array: Any) -> Any:
-    """Return byte strings as text, if all of them are; else None."""
-    pa, pc = imported(), imported("pyarrow.compute")
     try:
-        texts = array.cast(pa.large_binary()).cast(pa.large_string())
+        texts = array.cast(pa.large_binary()).cast(_TEXT)
     except pa.ArrowInvalid:
         return None
     return None if pc.any(pc.match_substring_regex(texts, _CONTROL)).as_py() else texts
 
 
 def _mapped(array: Any, change: Any) -> Any:
-    """Return texts made of values one by one."""
-    pa = imported()
     texts = [None if value is None else change(value) for value in array.to_pylist()]
-    return pa.array(texts, pa.large_string())
+    return pa.array(texts, _TEXT)
 
 
 def _join(*parts: Any) -> Any:
     """Return texts joined, row by row; null where one of them is."""
-    pa, pc = imported(), imported("pyarrow.compute")
-    large = pa.large_string()
-    columns = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
-    return pc.binary_join_element_wise(*columns, pa.scalar("", large))
+    columns = [pa.scalar(part, _TEXT) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*columns, pa.scalar("", _TEXT))
 
 
 def _plain(array: Any) -> Any:
     """Return an array without dictionaries and extensions."""
-    pa = imported()
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    return array.cast(pa.large_string()) if pa.types.is_null(array.type) else array
+    return array.cast(_TEXT) if pa.types.is_null(array.type) else array
 
 
 def lines(texts: Any) -> memoryview:
@@ -674,9 +611,7 @@ def lines(texts: Any) -> memoryview:
     _, offsets, data = joined.buffers()
     if data is None or not len(joined):
         return memoryview(b"")
-    starts = memoryview(offsets).cast("q")
-    first, last = starts[joined.offset], starts[joined.offset + len(joined)]
-    return memoryview(data)[first:last]
+    return memoryview(data)[: memoryview(offsets).cast("q")[len(joined)]]
 
 
 class TextWriter:
@@ -687,8 +622,7 @@ class TextWriter:
         self._rounded = rounded_in(schema)
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
         if self._delimiter is not None and schema.names:
-            pa = imported()
-            names = [pa.array([name], pa.large_string()) for name in schema.names]
+            names = [pa.array([name], _TEXT) for name in schema.names]
             # In quotes whatever delimiter a reader takes, so that no name looks like two.
             (line,) = csv_rows(names, self._delimiter, DELIMITERS).to_pylist()
             file.write(f"{line}\n".encode())
@@ -697,20 +631,19 @@ class TextWriter:
         """Write a batch."""
         for start in range(0, len(batch), _WRITTEN_ROWS):
             part = batch[start : start + _WRITTEN_ROWS]
-            names, columns = part.schema.names, part.columns
-            if self._rounded:
-                columns = [
-                    as_rounded(column) if name in self._rounded else column
-                    for name, column in zip(names, columns, strict=True)
-                ]
+            names = part.schema.names
+            columns = [
+                as_rounded(column) if name in self._rounded else column
+                for name, column in zip(names, part.columns, strict=True)
+            ]
             try:
                 if self._delimiter is None:
                     rows = json_objects(names, list(map(json_values, columns)))
                 else:
                     rows = csv_rows(columns, self._delimiter, self._delimiter)
-            except imported().ArrowNotImplementedError:
+            except pa.ArrowNotImplementedError:
                 raise _type_error(part) from None
-            except imported().ArrowInvalid:
+            except pa.ArrowInvalid:
                 raise self._bytes_error(part) from None
             self._file.write(lines(rows))
             self._n_rows += len(part)
@@ -737,6 +670,6 @@ def _type_error(batch: Any) -> InvalidArgumentError:
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             json_values(column)
-        except imported().ArrowNotImplementedError:
+        except pa.ArrowNotImplementedError:
             return type_error(name, column.type)
     return argument_error("a column of a type that has no text; cast it")

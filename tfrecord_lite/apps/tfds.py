@@ -1,34 +1,28 @@
-"""tfds_info: a directory of TensorFlow Datasets, with its splits, files, schema and label names.
-
-::
-
-    dataset_info.json  ── splits ─────────> splits, files
-    features.json      ── load_schema ────> schema; without it infer_schema, from the records
-    *.labels.txt       ───────────────────> label names
-"""
+"""Directories of TensorFlow Datasets: what they hold, and their splits, or slices of them, as columns."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite import infer_schema
+from tfrecord_lite.block import Block
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
-from tfrecord_lite.extension import (
-    Source,
-    StorageOptions,
-)
+from tfrecord_lite.extension import Library, Source, StorageOptions
 from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.texts import abridged, listed, nearest, plural, repr_html
+
+__all__ = ["TfdsInfo", "load_tfds", "tfds_info"]
 
 Path = str | os.PathLike[str]
 
@@ -55,17 +49,15 @@ class TfdsInfo:
         Number of records of each split.
     schema : Schema
         How to parse the records, with their original dtypes and shapes.
-    label_names : dict of str to list of str
-        For each feature that is a ClassLabel, the names of the labels 0, 1, ...
-    num_classes : dict of str to int
-        Their numbers, for each feature that is a ClassLabel.
+    label_names, num_classes : dict of str to list of str, and to int
+        The names of the labels 0, 1, ... and their number, for each feature that is a ClassLabel.
     bbox_formats : dict of str to str
         For each feature that is a BBoxFeature, the declared format: ``"REL_YXYX"``. What is
         stored is always ymin, xmin, ymax, xmax as they were given.
     supervised_keys : nested tuples and dicts of str, or None
         The features that are input and target, as ``as_supervised`` of TensorFlow Datasets yields them.
     texts : list of str
-        The features that are Text, which :func:`load_tfds` makes str of.
+        The features that are Text, which :func:`load_tfds` can return as str.
     refused : dict of str to str
         The features that cannot be read, and are not in `schema`, each with the reason.
 
@@ -97,7 +89,7 @@ class TfdsInfo:
     _files: dict[str, list[str]] = field(repr=False)
 
     def __repr__(self) -> str:
-        """Return the call that would make it on one line, without the middle of long members."""
+        """Return all members on one line, without the middle of long ones."""
         members = {f.name: repr(getattr(self, f.name)) for f in fields(self) if f.repr}
         members["schema"] = f"<Schema of {listed(self.schema, 'feature')}>"
         return f"TfdsInfo({', '.join(f'{name}={abridged(text, 800)}' for name, text in members.items())})"
@@ -105,12 +97,7 @@ class TfdsInfo:
     _repr_html_ = repr_html
 
     def files(self, split: str) -> list[str]:
-        """Return the paths of the files that store a split, for any reader of this library.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` if there is no such split.
+        """Return the paths of the files that store a split; InvalidArgumentError (``BAD_ARGUMENT``) for another name.
 
         Examples
         --------
@@ -145,6 +132,7 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     Returns
     -------
     TfdsInfo
+        Its schema is inferred from all records if there is no ``features.json``, as before release 4.0.
 
     Raises
     ------
@@ -154,10 +142,6 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
         ``BAD_ARGUMENT`` if there are several data sets below the directory, or a file of its
         description is damaged or names a file elsewhere; ``UNSUPPORTED`` if the data are not in
         TFRecord files, or no feature can be read.
-
-    Notes
-    -----
-    Releases before 4.0 wrote no ``features.json``. Then the schema is inferred from all records.
 
     Examples
     --------
@@ -183,11 +167,93 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     )
 
 
-def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
-    """List the files of a name as readers do; of a directory of TensorFlow Datasets, those of all splits.
+@hinted
+def load_tfds(
+    directory: Path,
+    split: str | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    text: bool | Sequence[str] | None = None,
+    as_: Library | None = None,
+    storage_options: StorageOptions = None,
+) -> Any:
+    """Load a split that TensorFlow Datasets has written, or a part of it, without that package.
 
-    Data files beside them follow.
+    Parameters
+    ----------
+    directory : str or PathLike
+        As for :func:`tfds_info`.
+    split : str
+        ``"train"``; a slice by number ``"train[100:200]"``, percent ``"train[:10%]"``,
+        ``"train[-5%:]"``, or shard ``"train[:2shard]"``; several joined by ``+``; ``"all"``.
+        Percents, which may have a fraction, are rounded to the nearest record, as TensorFlow Datasets does.
+        It must be given: without it, the error lists the splits.
+    columns : sequence of str, optional
+        The features to load; the others are not parsed. One that cannot be read is an error only if it
+        is named here.
+    text : bool or sequence of str, optional
+        Whether the features that are Text in the ``features.json`` are str, or the names of those that are
+        to be; by default they are bytes, but str in a data frame.
+    as_ : {"pandas", "polars", "arrow"}, optional
+        Return a data frame of this library, as :func:`load`.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
+
+    Returns
+    -------
+    dict of str to column, or a data frame
+        As :func:`load`, in the order of the files, with the original dtypes and shapes. Names of
+        nested features are joined by ``/``. Images are the bytes of their files, and labels are
+        numbers, whose names :func:`tfds_info` has.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no ``dataset_info.json``, or a file of the split is missing.
+    DataLossError
+        If a file is damaged.
+    InvalidArgumentError
+        As :func:`tfds_info` and :func:`load`; ``BAD_ARGUMENT`` for an unknown split or one out of
+        range or without records, and for a file name that leads out of the directory; ``UNSUPPORTED``
+        for a feature that cannot be read; ``WRONG_COUNT`` if a file that was read to its end does not
+        hold the number of records that the ``dataset_info.json`` says.
+    TypeError
+        If `split` is not a str; the text lists the splits.
+    ImportError
+        If the library of `as_` is not installed.
+
+    Notes
+    -----
+    Only the files with records of the slice are opened. Records before it in a file are read but not
+    parsed; records after it are not read.
+
+    Examples
+    --------
+    >>> import json, os
+    >>> os.makedirs("people/1.0.0")  # a directory as TensorFlow Datasets writes it
+    >>> _ = save("people/1.0.0/people-train.tfrecord-00000-of-00001", {"age": [36, 41, 37]})
+    >>> splits = [{"name": "train", "shardLengths": ["3"]}]
+    >>> with open("people/1.0.0/dataset_info.json", "w") as file:
+    ...     json.dump({"name": "people", "version": "1.0.0", "splits": splits}, file)
+    >>> load_tfds("people", "train[:67%]")
+    {'age': array([36, 41])}
     """
+    if as_ is not None:
+        ext.check_library(as_)
+    folder = Directory(directory, storage_options)
+    lengths = {name: [count for _, count in files] for name, files in folder.splits.items()}
+    parts = parts_of(split, lengths)
+    features = folder.features()
+    described = ext.Sidecar(features.schema, refused=features.refused)
+    if text is True or (text is None and as_ is not None):
+        text = [name for name in features.texts if columns is None or name in columns]
+    if text:
+        described = ext.with_text(described, text, list)
+    return ext.Loader(described, columns, as_).whole(_blocks(folder, parts))
+
+
+def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
+    """List the files of a name as readers do; for such a directory, those of all splits, then other data files."""
     try:
         return ext.expand(name, storage_options)
     except IsADirectoryError:
@@ -202,7 +268,7 @@ def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
 
 
 class Directory:
-    """A directory with a ``dataset_info.json``, whose parts are read when they are asked for."""
+    """A directory with a ``dataset_info.json``."""
 
     def __init__(self, directory: Path, storage_options: StorageOptions) -> None:
         ext.check_storage_options(storage_options, directory)
@@ -214,7 +280,6 @@ class Directory:
             self._read(sidecar.content_of(place, storage_options))
 
     def _read(self, document: bytes) -> None:
-        """Read a ``dataset_info.json``."""
         try:
             fields: Any = json.loads(document)
         except ValueError as error:
@@ -275,7 +340,6 @@ class Directory:
             return tfds.Features(infer_schema(self._whole()), {}, [], {}, {})
 
     def _whole(self) -> TFRecordReader:
-        """Return a reader of all existing files, to look at."""
         counts = {path: count for files in self.splits.values() for path, count in files}
         paths = [path for path, n in counts.items() if n and sidecar.is_there(path, self.options)]
         if not paths:
@@ -310,17 +374,37 @@ def _keys_of(document: Any) -> Any:
     return None
 
 
+def _blocks(directory: Directory, parts: list[tuple[str, int, int]]) -> Iterator[Block]:
+    """Yield the records of parts of splits; raise if a file holds another number than it should."""
+    for name, first, end in parts:
+        for file, length in directory.splits[name]:
+            start, stop = max(first, 0), min(end, length)
+            first, end = first - length, end - length  # noqa: PLW2901 - in the next file
+            if start >= stop:
+                continue
+            n_seen = 0
+            blocks: Any = TFRecordReader(file, storage_options=directory.options).blocks()
+            with closing(blocks):
+                for block in blocks:
+                    part = block[max(start - n_seen, 0) : max(stop - n_seen, 0)]
+                    n_seen += len(block)
+                    if len(part):
+                        yield part
+                    if n_seen >= stop < length:
+                        break
+            if n_seen < stop or stop == length < n_seen:
+                detail = f"the file holds {n_seen:,} records, but dataset_info.json says {length:,}"
+                raise InvalidArgumentError(Reason.WRONG_COUNT, source=file, detail=detail)
+
+
 # ------------------------------------------------------------------------ parts of splits
 
-# Expressions such as ``train[:75%]+test``.
 _PART = re.compile(r"(?P<split>[\w.\-]+)(\[(?P<ends>[^\[\]]*)\])?")
-_END = re.compile(
-    r"(?P<number>-?\d[\d_]*)(?P<unit>%|shard)?|(?P<percent>-?(\d+\.\d*|\.\d+))(?P<sign>%)", re.ASCII
-)
+_END = re.compile(r"(?P<number>-?(\d[\d_]*|(\d+\.\d*|\.\d+)(?=%)))(?P<unit>%|shard)?", re.ASCII)
 
 
 def parts_of(split: object, lengths: Mapping[str, Sequence[int]]) -> list[tuple[str, int, int]]:
-    """Return the splits that an expression names, each with its first record and the end.
+    """Return the splits that an expression such as ``train[:75%]+test`` names, each with its first record and the end.
 
     `lengths` are the numbers of records in the files of each split.
     """
@@ -347,21 +431,17 @@ def parts_of(split: object, lengths: Mapping[str, Sequence[int]]) -> list[tuple[
 
 
 def _slice(text: str, name: str, ends: str, lengths: Sequence[int]) -> tuple[int, int]:
-    """Return the first record and the end of a slice; percents are rounded as Python's round does."""
+    """Return the first record and the end of a slice."""
     bounds = ends.split(":")
     matches = [_END.fullmatch(end) for end in bounds]
-    numbers: list[Any] = [
-        match and (float(match["percent"]) if match["percent"] else int(match["number"]))
-        for match in matches
-    ]
-    units = {match["unit"] or match["sign"] or "" for match in matches if match}
+    digits = [match and match["number"] for match in matches]
+    numbers: list[Any] = [n and (float if "." in n else int)(n) for n in digits]
+    units = {match["unit"] or "" for match in matches if match}
     if len(units) > 1:
         raise argument_error(f"both ends of {text!r} must be in the same unit")
     if len(bounds) == 1 and units == {"shard"}:
         numbers.append(((numbers[0] or 0) + 1) or None)
-    if len(numbers) != 2 or any(
-        end and not match for end, match in zip(bounds, matches, strict=True)
-    ):
+    if len(numbers) != 2 or [*map(bool, bounds)] != [*map(bool, matches)]:
         raise _syntax_error(text)
     start, stop = numbers
     total = sum(lengths)
