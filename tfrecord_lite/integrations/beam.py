@@ -1,13 +1,4 @@
-"""Record files in pipelines of Apache Beam: read in parts, written in its shards.
-
-::
-
-    paths ──ReadTFRecords, ReadExamples──> parts ───Reshuffle──> bytes, tables, columns or rows
-    ReadAllTFRecords, ReadAllExamples      the same, paths from a PCollection
-    bytes, dicts, rows or tables ──WriteTFRecords, WriteExamples──> shards, by Beam's file sink
-
-Needs the extra ``beam``.
-"""
+"""Record files in pipelines of Apache Beam: read in parts, written in its shards. Needs the extra ``beam``."""
 
 from __future__ import annotations
 
@@ -18,6 +9,7 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -28,7 +20,7 @@ from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, fitting_
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import CompressionType, FilePart, Sidecar, Sources, expand
-from tfrecord_lite.integrations.engines import check_lossless
+from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.schema import FeatureSpec
 from tfrecord_lite.writer import TFRecordWriter
@@ -46,15 +38,15 @@ except ImportError as _error:
     raise ImportError(_detail, name=_error.name) from _error
 
 if TYPE_CHECKING:
-    from tfrecord_lite.integrations.engines import Foreign
-
-    _TransformBase = Foreign
-    _FileSinkBase = Foreign
+    _TransformBase = engines.Foreign
+    _FileSinkBase = engines.Foreign
 else:
     _TransformBase = beam.PTransform
     _FileSinkBase = FileBasedSink
 
 Elements: TypeAlias = Literal["arrow", "columns", "rows", "dicts"]
+_Maker: TypeAlias = Callable[[Block], Iterable[Any]]
+"""What makes the elements of a block of records."""
 
 __all__ = [
     "ReadAllExamples", "ReadAllTFRecords", "ReadExamples", "ReadTFRecords", "WriteExamples", "WriteTFRecords",
@@ -69,52 +61,42 @@ _SEQUENCE = {"context", "feature_lists"}
 
 
 class _Read(_TransformBase):
-    """Reads the files of a PCollection of paths, or those that are named.
-
-    `elements` makes the elements of a block of records, which are of `type_`.
-    """
+    """Reads the files of a PCollection of paths, or those that are named, as elements of `type_`."""
 
     def __init__(
-        self,
-        paths: Sources | None,
-        elements: Callable[[Block], Iterable[Any]],
-        type_: Any,
-        options: Mapping[str, Any],
-        max_bytes: int | None,
+        self, paths: Sources | None, make: _Maker, type_: Any, max_bytes: int | None, options: Any
     ) -> None:
         super().__init__()
         settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
-        self._how = how = ReadSettings(**settings)
+        how, size = ReadSettings(**settings), options.get("batch_size")
         self._paths = None
         if paths is not None:
             self._paths = [ext.name_of(source) for source in expand(paths, how.storage_options)]
             for path in self._paths:
                 if not ext.is_url(path):
                     os.stat(path)  # raises if there is no such file
-        self._type, self._max_bytes = type_, max_bytes
-        self._elements, self._size = elements, options.get("batch_size")
+        self._cut = beam.FlatMap(lambda path: ext.file_parts(path, how, max_bytes=max_bytes))
+        read = beam.FlatMap(lambda part: _elements_in(part, how, size, make))
+        self._read = read.with_output_types(type_)
 
-    def expand(self, given: Any) -> Any:
+    def expand(self, begin: Any) -> Any:
         """Return the elements."""
-        how, max_bytes, elements, size = self._how, self._max_bytes, self._elements, self._size
-        cut = beam.FlatMap(lambda path: ext.file_parts(path, how, max_bytes=max_bytes))
-        read = beam.FlatMap(lambda part: _elements_in(part, how, size, elements))
-        paths = given if self._paths is None else given | "Files" >> beam.Create(self._paths)
-        parts = paths | "Cut" >> cut | beam.Reshuffle()
-        return parts | "Read" >> read.with_output_types(self._type)
+        paths = begin if self._paths is None else begin | "Files" >> beam.Create(self._paths)
+        return paths | "Cut" >> self._cut | beam.Reshuffle() | "Read" >> self._read
 
 
 def _elements_in(
-    part: FilePart, how: ReadSettings, size: int | None, elements: Callable[[Block], Iterable[Any]]
+    part: FilePart, how: ReadSettings, size: int | None, make: _Maker
 ) -> Iterator[Any]:
     """Yield the elements of a part, in a worker."""
+    count = partial(Metrics.counter, "tfrecord_lite")
     reader = ext.PartReader(part, how)
     for block in fitting_blocks(reader, size):
-        Metrics.counter("tfrecord_lite", "records").inc(len(block))
-        yield from elements(block)
+        count("records").inc(len(block))
+        yield from make(block)
     if reader.report is not None:
-        Metrics.counter("tfrecord_lite", "damaged_spans").inc(reader.report.num_damaged)
-        Metrics.counter("tfrecord_lite", "lost_bytes").inc(reader.report.lost_bytes)
+        count("damaged_spans").inc(reader.report.num_damaged)
+        count("lost_bytes").inc(reader.report.lost_bytes)
 
 
 class ReadTFRecords(_Read):
@@ -162,7 +144,7 @@ class ReadTFRecords(_Read):
         max_bytes: int | None = ext.PART_BYTES,
         **options: Unpack[ReadOptions],
     ) -> None:
-        super().__init__(paths, iter, bytes, options, max_bytes)
+        super().__init__(paths, iter, bytes, max_bytes, options)
 
 
 class ReadAllTFRecords(_Read):
@@ -193,12 +175,10 @@ class ReadAllTFRecords(_Read):
     def __init__(
         self, *, max_bytes: int | None = ext.PART_BYTES, **options: Unpack[ReadOptions]
     ) -> None:
-        super().__init__(None, iter, bytes, options, max_bytes)
+        super().__init__(None, iter, bytes, max_bytes, options)
 
 
-def _elements_of(
-    table: TFRecordTable, elements: Elements
-) -> tuple[Callable[[Block], Iterable[Any]], Any]:
+def _elements_of(table: TFRecordTable, elements: Elements) -> tuple[_Maker, Any]:
     """Return what makes the elements of a block, and their type."""
     if elements == "arrow":
         whole = pa.Table
@@ -212,12 +192,8 @@ def _elements_of(
         return zip(*columns, strict=True) if columns else [()] * len(block)
 
     if elements == "dicts":
-        names = table.column_names
-
-        def dicts(block: Block) -> Iterable[dict[str, Any]]:
-            return (dict(zip(names, row, strict=True)) for row in rows(block))
-
-        return dicts, dict[str, Any]
+        make_dict = partial(zip, table.column_names)
+        return lambda block: map(dict, map(make_dict, rows(block))), dict[str, Any]
     if elements != "rows":
         detail = f"elements is {elements!r}, expected one of arrow, columns, dicts, rows"
         raise argument_error(detail)
@@ -236,15 +212,15 @@ def _elements_of(
 
 def _row_type(type_: Any) -> Any:
     """Return the type of a column in Beam's schemas; Any where they have none."""
-    types = pa.types
-    if types.is_dictionary(type_):
+    types, form = pa.types, ext.form_of(type_)
+    if form == "dictionary":
         return _row_type(type_.value_type)
-    if types.is_list(type_) or types.is_large_list(type_) or types.is_fixed_size_list(type_):
+    if form in ("list", "fixed list"):
         return typing.Sequence[_row_type(type_.value_type)]  # type: ignore[misc]
+    if form in ("text", "bytes"):
+        return str if form == "text" else bytes
     if types.is_boolean(type_):
         return bool
-    if "binary" in str(type_) or "string" in str(type_):
-        return str if "string" in str(type_) else bytes
     if types.is_integer(type_) and type_ != pa.uint64():
         return np.int64
     if types.is_floating(type_):
@@ -312,8 +288,9 @@ class ReadExamples(_Read):
         **options: Unpack[ScanOptions],
     ) -> None:
         self.table: TFRecordTable = scan(paths, columns, schema=schema, **options)
-        parts = _elements_of(self.table, elements)
-        super().__init__(self.table.sources, *parts, options, max_bytes)
+        super().__init__(
+            self.table.sources, *_elements_of(self.table, elements), max_bytes, options
+        )
 
     @property
     def arrow_schema(self) -> Any:
@@ -358,7 +335,7 @@ class ReadAllExamples(_Read):
         **options: Unpack[ReadOptions],
     ) -> None:
         settings = {**options, "batch_size": batch_size}
-        super().__init__(None, *_elements_of(table, elements), settings, max_bytes)
+        super().__init__(None, *_elements_of(table, elements), max_bytes, settings)
 
 
 # ------------------------------------------------------------------------------- writing
@@ -385,7 +362,8 @@ class _Sink(_FileSinkBase):
     def open(self, temp_path: str) -> Any:
         """Open a file of its own for each attempt."""
         file = FileSystems.create(temp_path, compression_type=CompressionTypes.UNCOMPRESSED)
-        written = ext.FingerprintingFile(_Parts(temp_path, file))
+        output = SimpleNamespace(name=temp_path, write=lambda parts: list(map(file.write, parts)))
+        written = ext.FingerprintingFile(output)
         compression = ext.compression_to_write(temp_path, self._compression)
         writer = TFRecordWriter(written, compression)  # type: ignore[arg-type] # only writes
         return file, written, writer, self._encoder(writer)
@@ -404,11 +382,9 @@ class _Sink(_FileSinkBase):
             writer.close()
         file.close()
         if described is not None:
-            with FileSystems.create(
-                f"{written.name}{ext.SIDECAR_SUFFIX}",
-                compression_type=CompressionTypes.UNCOMPRESSED,
-            ) as beside:
-                described = described._replace(fingerprint=written.fingerprint)
+            name, plain = f"{written.name}{ext.SIDECAR_SUFFIX}", CompressionTypes.UNCOMPRESSED
+            described = described._replace(fingerprint=written.fingerprint)
+            with FileSystems.create(name, compression_type=plain) as beside:
                 beside.write(ext.content_to_write(described))
 
     def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
@@ -440,18 +416,6 @@ def _closed_on_error(file: Any, writer: TFRecordWriter) -> Iterator[None]:
         raise
 
 
-class _Parts:
-    """A file of Beam's that parts are written to, as to an OutputFile."""
-
-    def __init__(self, name: str, file: Any) -> None:
-        self.name, self._file = name, file
-
-    def write(self, parts: Iterable[memoryview]) -> None:
-        """Write them."""
-        for part in parts:
-            self._file.write(part)
-
-
 class _Records:
     """Writes records as they are to a file."""
 
@@ -472,7 +436,7 @@ class _Examples:
     """Writes dictionaries, rows and tables to a file; with a sidecar, all of one schema."""
 
     def __init__(
-        self, writer: TFRecordWriter, schema: Any, *, lossless: bool, sidecar: bool
+        self, writer: TFRecordWriter, *, schema: Any, lossless: bool, sidecar: bool
     ) -> None:
         self._writer, self._schema = writer, schema
         self._lossless, self._sidecar = lossless, sidecar
@@ -677,7 +641,7 @@ class WriteExamples(_Write):
         sidecar: bool = True,
         compression: CompressionType = "infer",
     ) -> None:
-        check_lossless(lossless=lossless, sidecar=sidecar)
+        engines.check_lossless(lossless=lossless, sidecar=sidecar)
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
         encoder = partial(_Examples, schema=schema, lossless=lossless, sidecar=sidecar)
         super().__init__(_Sink(names, compression, encoder))

@@ -128,13 +128,7 @@ def _frame_of(
 
 
 def _frame(
-    table: Any,
-    n_rows: int,
-    path: str,
-    columns: Sequence[str] | None,
-    *,
-    dtypes: Mapping[str, Any],
-    path_column: str | None,
+    table: Any, n_rows: int, path: str, columns: Any, *, dtypes: Any, path_column: str | None
 ) -> Any:
     """Return a table as a data frame whose dtypes do not depend on its values."""
     pandas = library("pandas")
@@ -333,10 +327,8 @@ def to_tfrecord(
     settings = {**options, "lossless": lossless, "sidecar": sidecar}
     job = Job(files, f".{uuid.uuid4().hex}.job", names) if compute else None
     write = delayed(_write)
-    parts = [
-        write(partition, f"{folder}/{name}", write_index, settings, job)
-        for partition, name in zip(partitions, names, strict=True)
-    ]
+    paths = [f"{folder}/{name}" for name in names]
+    parts = [write(*one, write_index, settings, job) for one in zip(partitions, paths, strict=True)]
     done = delayed(_finish)(parts, files, before)
     if job is None:
         return done
@@ -362,7 +354,7 @@ class Job:
     def take_back(self) -> None:
         """Remove what there is of it; tasks that end later find no mark, and remove theirs."""
         self.files.remove([self.mark])
-        own = set(self._with_sidecars(self.names))
+        own = {*self.names, *(f"{name}.schema.json" for name in self.names)}
         unfinished = tuple(f".{name}." for name in own)
         names = self.files.names(hidden=True)
         self.files.remove(name for name in names if name in own or name.startswith(unfinished))
@@ -370,24 +362,15 @@ class Job:
     def check(self, path: str) -> None:
         """Remove a file that was just written if the job is over."""
         if self.mark not in self.files.names(hidden=True):
-            self.files.remove(self._with_sidecars([os.path.basename(path)]))
-
-    @staticmethod
-    def _with_sidecars(names: list[str]) -> list[str]:
-        return [*names, *(f"{name}.schema.json" for name in names)]
+            name = os.path.basename(path)
+            self.files.remove([name, f"{name}.schema.json"])
 
 
-def _write(
-    frame: Any,
-    path: str,
-    write_index: bool,  # noqa: FBT001 - an argument of a task
-    options: dict[str, Any],
-    job: Job | None,
-) -> WrittenPart | None:
+def _write(frame: Any, path: str, with_index: Any, options: Any, job: Any) -> WrittenPart | None:
     """Write a partition."""
     if not len(frame):
         return None
-    table = imported().Table.from_pandas(frame, preserve_index=write_index)
+    table = imported().Table.from_pandas(frame, preserve_index=with_index)
     # NaN is a number, which Arrow takes for a missing value in columns of NumPy's dtypes.
     for i, name in enumerate(table.column_names):
         dtype = frame.dtypes.get(name)
@@ -399,9 +382,7 @@ def _write(
     return part
 
 
-def _finish(
-    parts: list[WrittenPart | None], files: PartFolder, before: list[str]
-) -> list[WrittenPart]:
+def _finish(parts: list[Any], files: PartFolder, before: list[str]) -> list[WrittenPart]:
     """Remove what was there before, and return what was written."""
     written = [part for part in parts if part is not None]
     new = {os.path.basename(part.path) for part in written}

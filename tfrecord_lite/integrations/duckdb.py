@@ -1,13 +1,7 @@
 """DuckDB over record files: queries, and conditions on batches.
 
-::
-
-    sql     a query whose FROM clause names files
-    where   a condition, evaluated on RecordBatches of Arrow
-
-A table of ``scan`` needs none of this: ``duckdb.sql("select ... from table")`` finds it by its name. But
-DuckDB asks such a table for all columns; files of :func:`sql` are asked for those that the query uses, and for the
-rows that its simple filters keep, batch by batch (as a dataset of pyarrow's, which DuckDB knows).
+``duckdb.sql("select ... from table")`` finds a table of ``scan`` by its name, but asks it for all columns; files of
+:func:`sql` are asked for those that the query uses, and for the rows that its simple filters keep, batch by batch.
 """
 
 from __future__ import annotations
@@ -20,30 +14,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite import summarize
 from tfrecord_lite.apps.tables.batches import ROUNDED_KEY, rounded_in
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
 from tfrecord_lite.apps.tfds.info import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
-from tfrecord_lite.extension import (
-    SAMPLE,
-    Sources,
-    changed_schema,
-    feature_names,
-    library,
-    without_decimals,
-)
 from tfrecord_lite.extension import imported as arrow
 from tfrecord_lite.options import ReadOptions, hinted
 from tfrecord_lite.texts import nearest
-
-if TYPE_CHECKING:
-    from tfrecord_lite.extension import SchemaLike
 
 __all__ = ["Where", "sql", "where"]
 
@@ -75,7 +59,7 @@ _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
 
 
-def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanOptions]) -> Any:
+def sql(query: str, *, schema: ext.SchemaLike | None = None, **options: Unpack[ScanOptions]) -> Any:
     """Run a query of DuckDB's SQL over files, such as ``select * from 'train-*.tfrecord'``.
 
     Parameters
@@ -120,7 +104,7 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     except BaseException:
         run.connection.close()
         raise
-    fields = list(without_decimals(reader.schema))
+    fields = list(ext.without_decimals(reader.schema))
     chosen = [i for i, field in enumerate(fields) if field.name != _NO_COLUMN]
     kept = arrow().schema([fields[i] for i in chosen])
     if any(rounded_in(table.arrow_schema) for table in run.tables.values()):
@@ -145,18 +129,18 @@ class _Run:
                 table = self.tables[name] = _scanned(name, query, options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
-            else:
-                rows = _dataset_class()(table, self._failures)
-                nothing = arrow().table({_NO_COLUMN: []})  # DuckDB has no tables without columns
-                self.connection.register(name, rows if table.column_names else nothing)
+                continue
+            rows = _dataset_class()(table, self._failures)
+            nothing = arrow().table({_NO_COLUMN: []})  # DuckDB has no tables without columns
+            self.connection.register(name, rows if table.column_names else nothing)
 
     def reader(self) -> Any:
         """Begin the query, and return a RecordBatchReader of its rows."""
         try:
             statements = self.connection.extract_statements(self.query)
-            selects = [one for one in statements if one.type == imported().StatementType.SELECT]
-            if len(selects) > 1:
-                detail = f"the query has {len(selects)} statements with rows; run one at a time"
+            number = [one.type for one in statements].count(imported().StatementType.SELECT)
+            if number > 1:
+                detail = f"the query has {number} statements with rows; run one at a time"
                 raise argument_error(detail)
             relation = self.connection.sql(self.query)
             if relation is None:  # a statement without rows
@@ -210,7 +194,7 @@ class _Run:
         return argument_error(detail)
 
 
-def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
+def _scanned(name: ext.Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
     """Return the table of a file; if a column has no type, the table of the columns which the query names."""
     try:
         return scan(name, **options)
@@ -226,14 +210,14 @@ def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTabl
         if any(node.get("class") == "STAR" for node in nodes):
             raise
         reading = {key: options[key] for key in options.keys() & ReadOptions.__annotations__}
-        summary = summarize(name, num_records=options.get("sample", SAMPLE), **reading)
-        return scan(name, [n for n in feature_names(summary) if n in query], **options)
+        summary = summarize(name, num_records=options.get("sample", ext.SAMPLE), **reading)
+        return scan(name, [n for n in ext.feature_names(summary) if n in query], **options)
 
 
 def _readable(schema: Any) -> Any:
     """Return the Arrow schema of columns as DuckDB reads them: it has no float16."""
-    pa = arrow()
-    return changed_schema(schema, lambda kind: pa.float32() if pa.types.is_float16(kind) else kind)
+    half, single = arrow().float16(), arrow().float32()
+    return ext.changed_schema(schema, lambda kind: single if kind == half else kind)
 
 
 def names_in(query: str) -> list[str]:
@@ -397,7 +381,7 @@ class Where:
 
 def imported() -> Any:
     """Return the library, or raise the ImportError that says how to install it."""
-    return library("duckdb")
+    return ext.library("duckdb")
 
 
 def first_line(error: Exception) -> str:
@@ -416,13 +400,11 @@ def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]
         return names
     used: set[str] = set()
     unknown: set[str] = set()
-    for node in nodes:
-        if node.get("class") == "COLUMN_REF":
-            name = node["column_names"][0]
-            # Case counts only between columns.
-            alike = [name] if name in names else [n for n in names if n.lower() == name.lower()]
-            used.update(alike[:1])
-            unknown.update([] if alike else [".".join(node["column_names"])])
+    for path in (node["column_names"] for node in nodes if node.get("class") == "COLUMN_REF"):
+        # Case counts only between columns.
+        alike = [n for n in names if n.lower() == path[0].lower()]
+        used.update(path[:1] if path[0] in names else alike[:1])
+        unknown.update([] if alike else [".".join(path)])
     if unknown and not any(node.get("class") in _OWN_NAMES for node in nodes):
         name = min(unknown, key=expression.lower().find)
         raise argument_error(f"there is no column {name!r}{_hint(name, expression, names)}")

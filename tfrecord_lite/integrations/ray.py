@@ -41,10 +41,8 @@ except ImportError as _error:
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
-    from tfrecord_lite.integrations.engines import Foreign
-
-    _SourceBase = Foreign
-    _SinkBase = Foreign
+    _SourceBase = engines.Foreign
+    _SinkBase = engines.Foreign
 else:
     _SourceBase = Datasource
     _SinkBase = Datasink
@@ -185,7 +183,7 @@ class TFRecordDatasource(_SourceBase):
         if self._num_tasks is not None:
             parallelism = self._num_tasks
         else:
-            n_bytes = sum(part.nbytes for part in self._divided(1))
+            n_bytes = self.estimate_inmemory_data_size() or 0
             parallelism = min(parallelism, max(n_bytes // _LEAST_TASK_BYTES, 1))
         chosen = self.get_projection_map()
         form = self._form if chosen is None else replace(self._form, names=dict(chosen))
