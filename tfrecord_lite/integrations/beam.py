@@ -100,31 +100,28 @@ def _elements_in(
 
 
 class ReadTFRecords(_Read):
-    """Read the records of files as ``bytes``.
-
-    In the place of ``beam.io.ReadFromTFRecord``, which does not split files.
+    """Read the records of files as ``bytes``, in the place of ``beam.io.ReadFromTFRecord``, which does not split files.
 
     Parameters
     ----------
     paths : str, PathLike, or a list of them
-        One file or many, patterns included, as for :class:`TFRecordReader`.
+        As for :class:`TFRecordReader`.
     max_bytes : int or None, default 128 MiB
-        Cut uncompressed files that are larger into parts of about this size, as
-        :meth:`TFRecordTable.partitions`.
+        Workers cut uncompressed files that are larger into parts of about this size.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `max_errors` is per part.
 
     Raises
     ------
     FileNotFoundError
-        At once, if there is no such file; of a URL by the worker.
+        At once, if there is no such file; by a worker for a URL.
     DataLossError
-        By a worker, for damage; Beam repeats the work, if its runner does, and ends the pipeline.
+        By a worker, for damage.
 
     Notes
     -----
-    The files are cut by workers, and each part is read by a worker, whole. Beam's counters ``records``, ``damaged_spans`` and ``lost_bytes`` of the
-    namespace ``tfrecord_lite`` are those of the work that was committed: a repeated task counts once.
+    Beam's counters ``records``, ``damaged_spans`` and ``lost_bytes`` (namespace ``tfrecord_lite``) count committed work
+    only: a repeated task counts once.
 
     Examples
     --------
@@ -233,17 +230,16 @@ class ReadExamples(_Read):
 
     Parameters
     ----------
-    paths : str, PathLike, or a list of them
+    paths, max_bytes : optional
+        As for :class:`ReadTFRecords`, as are Beam's counters.
     columns : sequence of str, optional
     schema : path, mapping of str to feature specification, or SequenceSchema, optional
         As for :func:`scan`, which settles the schema now, where the pipeline is made.
     elements : {"arrow", "columns", "rows", "dicts"}, default "arrow"
-        What the PCollection has. Batches of about 4 MB: ``"arrow"``, each a ``pyarrow.Table``, as
-        ``ReadFromParquetBatched`` gives and ``WriteToParquetBatched`` takes them; ``"columns"``, each a dict of
-        arrays as :func:`load` returns. Or one element per record: ``"rows"``, named tuples with a schema of
-        Beam's, for ``to_dataframe``, ``SqlTransform`` or ``GroupBy("name")``; ``"dicts"``.
-    max_bytes : optional
-        As for :class:`ReadTFRecords`.
+        Batches of about 4 MB: ``"arrow"``, each a ``pyarrow.Table``, as for ``WriteToParquetBatched``; ``"columns"``,
+        each a dict of arrays as from :func:`load`. Or one element per record: ``"rows"``, named tuples with a schema of
+        Beam's, for ``to_dataframe``, ``SqlTransform`` or ``GroupBy("name")``, where ``image/encoded`` is
+        ``image_encoded``; or ``"dicts"``.
     **options
         As for :func:`scan`; `num_workers` has no effect, and `max_errors` is per part.
 
@@ -255,16 +251,8 @@ class ReadExamples(_Read):
     Raises
     ------
     FileNotFoundError, InvalidArgumentError, DataLossError
-        At once, as :func:`scan`: for missing files, a wrong schema, damage in the sample. ``UNSUPPORTED``
-        for two columns that would have the same name in rows.
-        By a worker, as :meth:`TFRecordTable.to_batches`.
-
-    Notes
-    -----
-    A record that does not fit the schema is an error that names its file, number and feature. Names of columns that are not
-    identifiers become such in rows: ``image/encoded`` is ``image_encoded``.
-
-    Cut and counted as :class:`ReadTFRecords`.
+        At once, as :func:`scan`; ``UNSUPPORTED`` for two columns that would have the same name in rows.
+        By a worker, as :meth:`TFRecordTable.to_batches`, with file, number and feature.
 
     Examples
     --------
@@ -304,14 +292,14 @@ class ReadAllExamples(_Read):
     Parameters
     ----------
     table : TFRecordTable
-        Of :func:`scan`, for one or some files like those that will be read: its schema and its columns are theirs.
+        From :func:`scan`, for files like those that will be read, which have its schema and its columns.
     elements, max_bytes, **options
         As for :class:`ReadExamples`; the options of the table itself are not used.
 
     Raises
     ------
     FileNotFoundError
-        By a worker, for a path or pattern without a file; others as :class:`ReadExamples`.
+        By a worker, for a path or pattern without a file.
 
     Examples
     --------
@@ -342,10 +330,7 @@ class ReadAllExamples(_Read):
 
 
 class _Sink(_FileSinkBase):
-    """Beam's files: written under temporary names, and renamed when all are complete.
-
-    `encoder` makes what writes the elements of a file, and returns its sidecar in the end.
-    """
+    """Beam's files: written under temporary names, and renamed when all are complete."""
 
     def __init__(
         self,
@@ -395,7 +380,7 @@ class _Sink(_FileSinkBase):
         FileSystems.delete([file.path for file in match.metadata_list])
 
     def finalize_write(self, init_result: Any, writer_results: Any, *more: Any) -> Any:
-        """Rename the sidecars before the files; return the paths of these."""
+        """Rename the sidecars before the files."""
         for number, source in enumerate(sorted(writer_results)):
             target = self._get_final_name(number, len(writer_results))
             old, new = (f"{place}{ext.SIDECAR_SUFFIX}" for place in (source, target))
@@ -519,9 +504,7 @@ class _Write(_TransformBase):
 
 
 class WriteTFRecords(_Write):
-    """Write records, each of them ``bytes``, to shards.
-
-    In the place of ``beam.io.WriteToTFRecord``, with its arguments and names of files.
+    """Write records, each of them ``bytes``, to shards, in the place of ``beam.io.WriteToTFRecord``.
 
     Parameters
     ----------
@@ -534,7 +517,7 @@ class WriteTFRecords(_Write):
     shard_name_template : str, optional
         What is between prefix and suffix, by default ``"-SSSSS-of-NNNNN"``; "" for a single file without a number.
     compression : str, int or TFRecordOptions, default "infer"
-        As for :class:`TFRecordWriter`, by the suffix if it is inferred.
+        As for :class:`TFRecordWriter`; inferred from the suffix.
 
     Returns
     -------
@@ -550,8 +533,8 @@ class WriteTFRecords(_Write):
 
     Notes
     -----
-    Each attempt of a task writes a temporary file of its own. When all tasks have succeeded, one file of each is renamed, so
-    repeated tasks neither double nor lose records. Existing files of the same names are replaced.
+    When all tasks have succeeded, one temporary file of each is renamed, so repeated tasks neither double nor lose
+    records. Existing files of the same names are replaced.
 
     Examples
     --------
@@ -580,28 +563,23 @@ class WriteTFRecords(_Write):
 class WriteExamples(_Write):
     """Write rows, or batches of them, as Examples to shards.
 
-    The elements are dictionaries as :meth:`TFRecordWriter.write_example` takes them, rows with a schema of Beam's, or
-    ``pyarrow.Table`` and ``RecordBatch`` objects of one schema, whose rows become Examples, or SequenceExamples if
-    their schema's metadata says so. ``{"context": {...}, "feature_lists": {...}}`` is a SequenceExample.
+    The elements are dictionaries as for :meth:`TFRecordWriter.write_example`, rows with a schema of Beam's, or
+    ``pyarrow.Table`` and ``RecordBatch`` objects of one schema, whose rows are SequenceExamples if its metadata says so.
+    ``{"context": {...}, "feature_lists": {...}}`` is a SequenceExample. For columns, use
+    ``beam.FlatMap(encode_examples) | WriteTFRecords(...)``.
 
     Parameters
     ----------
-    file_path_prefix, file_name_suffix, num_shards, shard_name_template : optional
-    compression : optional
-        As for :class:`WriteTFRecords`.
+    file_path_prefix, file_name_suffix, num_shards, shard_name_template, compression : optional
+        As for :class:`WriteTFRecords`, as are the result and retries.
     schema : Schema, or mapping of str to feature specification, optional
-        The features that dictionaries and rows are to be read with: kinds and shapes are checked, and empty lists and
-        integers among floats have the kind that it says. Slower without `sidecar`.
+        For dictionaries and rows: kinds and shapes are checked, and empty lists and integers among floats have the kind
+        that it says. Slower without `sidecar`.
     lossless : bool, default False
-        As for :func:`save`, by the first rows of each file: True keeps every bit, and needs the sidecar. By default float64 is stored as
-        float32, and the worker warns of the columns in which that changed a number.
+        As for :func:`save`, by the first rows of each file; needs the sidecar. The worker warns of columns of float64
+        in which float32 changed a number.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
-
-    Returns
-    -------
-    PCollection of str
-        The paths of the files.
+        Write ``FILE.schema.json`` beside each file of Examples, with which readers restore types and shapes.
 
     Raises
     ------
@@ -609,14 +587,6 @@ class WriteExamples(_Write):
         By a worker, for a value that cannot be stored, with its column or feature.
     TypeError
         By a worker, for other elements.
-
-    Notes
-    -----
-    Of SequenceExamples no sidecar is written. Retries as for :class:`WriteTFRecords`.
-
-    See Also
-    --------
-    encode_examples : columns to records, for ``beam.FlatMap(encode_examples) | WriteTFRecords(...)``.
 
     Examples
     --------

@@ -1,13 +1,6 @@
 """Record files as data frames and bags of Dask, and data frames as record files.
 
-::
-
-    read_tfrecord    files as a dask.dataframe.DataFrame: a partition per file, or per part of a large one
-    read_records     files as a dask.bag.Bag of bytes, one per record
-    to_tfrecord      a dask.dataframe.DataFrame as files: one per partition
-
-Partitions are read and written by plain functions of plain arguments, on whatever scheduler. A task that
-is repeated, since its worker died, reads the same records, and replaces the file that it may have left.
+A task that is repeated, since its worker died, reads the same records, and replaces the file that it may have left.
 """
 
 from __future__ import annotations
@@ -54,18 +47,19 @@ def read_tfrecord(
         Only these columns. Columns that an expression does not use are not parsed either way, but ``len`` of a frame
         parses all of its columns: with ``columns=[]`` it parses none.
     schema : path, mapping of str to feature specification, or SequenceSchema, optional
-        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
+        As for :func:`scan`.
     blocksize : int, str or None, default "128MiB"
         About the bytes of a file in a partition; uncompressed files are divided at borders of records, see
         :meth:`TFRecordTable.partitions`. None for a partition per file.
     dtype_backend : "pyarrow", optional
-        Make all columns ``pandas.ArrowDtype``. By default numbers have NumPy's dtypes, those that records may lack the nullable
-        ones (``Int64``, ``boolean``), texts are ``string[pyarrow]``; byte strings, lists and fixed shapes
-        are ``pandas.ArrowDtype``.
+        Make all columns ``pandas.ArrowDtype``. By default numbers have NumPy's dtypes, or nullable ones (``Int64``,
+        ``boolean``) if records may lack them; texts are ``string[pyarrow]``; byte strings, lists and fixed shapes are
+        ``pandas.ArrowDtype``.
     include_path_column : bool or str, default False
         Add a column with the file that each row is from: ``path``, or this name.
     **options
-        As for :func:`scan`; `max_errors` is of each partition. With ``on_error="skip"`` each task that skips something warns (``DataLossWarning``) where it runs.
+        As for :func:`scan`; `max_errors` is per partition. With ``on_error="skip"`` each task that skips something
+        warns (``DataLossWarning``) where it runs.
 
     Returns
     -------
@@ -190,8 +184,7 @@ def read_records(
     paths, blocksize
         As for :func:`read_tfrecord`.
     **options
-        As for :class:`TFRecordReader`: `compression`, `on_error`, `max_errors` (of each partition), `max_record_bytes`,
-        `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`.
+        How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `max_errors` is per partition.
 
     Returns
     -------
@@ -263,13 +256,13 @@ def to_tfrecord(
     path : str or PathLike
         The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     overwrite : bool, default False
-        Remove the existing files, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
-        may be read from this directory, and is gone with its files then.
+        Remove the existing files, once the new ones are complete, under other names. Otherwise there must be none. The
+        frame may be read from this directory, and is gone with its files then.
     write_index : bool, default False
         Store the index, too, as columns.
     lossless : bool, default False
-        As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
-        which that changed a number, and so does `rounded` of the results.
+        As for :func:`save`; needs the sidecar. A warning, and `rounded` of the results, name the columns of float64
+        in which float32 changed a number.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     compute : bool, default True
@@ -277,18 +270,17 @@ def to_tfrecord(
     compute_kwargs : dict, optional
         For ``compute``, such as ``{"scheduler": "processes"}``.
     **options
-        How files are written: :class:`~tfrecord_lite.options.WriteOptions`. The names of the files end as `compression`
-        has them; by default there is none.
+        How files are written: :class:`~tfrecord_lite.options.WriteOptions`; not compressed by default.
 
     Returns
     -------
     list of WrittenPart, or Delayed
-        The files, in the order of the partitions; there is none of an empty partition.
+        The files, in the order of the partitions; none for an empty partition.
 
     Raises
     ------
     FileExistsError
-        If the directory has files, and `overwrite` is not asked for.
+        If the directory has files, without `overwrite`.
     InvalidArgumentError
         For a value or a type of column that cannot be stored, with file, record and column.
     TypeError
@@ -296,8 +288,8 @@ def to_tfrecord(
 
     Notes
     -----
-    A file appears when it is complete, and has the same name if its task is repeated. If a partition fails, nothing of
-    this call stays, and all of before does; with ``compute=False`` the files of other partitions stay, too.
+    A file appears when it is complete. If a partition fails, nothing of this call stays, and all of before does; with
+    ``compute=False`` the files of other partitions stay, too.
 
     Examples
     --------

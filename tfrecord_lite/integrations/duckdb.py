@@ -65,18 +65,17 @@ def sql(query: str, *, schema: ext.SchemaLike | None = None, **options: Unpack[S
     Parameters
     ----------
     query : str
-        Quoted names in its FROM clauses are files of Examples or SequenceExamples, whatever ``paths`` of
-        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads directly
-        (``.csv``, ``.parquet``, ``.json``, ...) are left to it.
-    schema : Schema, SequenceSchema, dict of specifications, or path, optional
-    **options
+        Quoted names in its FROM clauses are files of Examples or SequenceExamples, as for :func:`scan`, or directories
+        of TensorFlow Datasets with all splits. Files that DuckDB reads directly (``.csv``, ``.parquet``, ``.json``,
+        ...) are left to it.
+    schema, **options : optional
         As for :func:`scan`, for all these files; but `text` is True by default.
 
     Returns
     -------
     pyarrow.RecordBatchReader
-        The rows, as they are found; only those columns are parsed that the query uses. Decimals with digits
-        after the point, as DuckDB's literals are, are float64. Read it to its end, or close it.
+        The rows, as they are found. Decimals with digits after the point, as DuckDB's literals are, are float64. Read
+        it to its end, or close it.
 
     Raises
     ------
@@ -86,8 +85,6 @@ def sql(query: str, *, schema: ext.SchemaLike | None = None, **options: Unpack[S
         If there is no such file.
     DataLossError
         For damage, when a query reaches it.
-    ImportError
-        If duckdb or pyarrow is not installed (the extra ``sql``).
 
     Examples
     --------
@@ -195,7 +192,7 @@ class _Run:
 
 
 def _scanned(name: ext.Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
-    """Return the table of a file; if a column has no type, the table of the columns which the query names."""
+    """Return the table of a file; of the columns that the query names, if a column has no type."""
     try:
         return scan(name, **options)
     except IsADirectoryError:
@@ -221,7 +218,7 @@ def _readable(schema: Any) -> Any:
 
 
 def names_in(query: str) -> list[str]:
-    """Return all names of files that a query may read: quoted texts, and tables without quotes."""
+    """Return the names of files that a query may read: quoted texts, and tables without quotes."""
     pairs = _QUOTED.findall(query)  # in single quotes, in double ones
     quoted = [a.replace("''", "'") or b.replace('""', '"') for a, b in pairs]
     return list(dict.fromkeys([*quoted, *_BARE_NAME.findall(query)]))
@@ -229,7 +226,7 @@ def names_in(query: str) -> list[str]:
 
 @cache
 def _dataset_class() -> Any:
-    """Return the class of tables as datasets of pyarrow's, which DuckDB asks for columns and rows."""
+    """Return the class of tables as datasets of pyarrow's, which DuckDB knows."""
     pa = arrow()
     base: Any = arrow("pyarrow.dataset").Dataset
 
@@ -280,29 +277,19 @@ def where(expression: str, column_names: Sequence[str]) -> Where:
         What may follow ``WHERE``. A column whose name is not a plain word is in double quotes:
         ``"image/class/label" = 3``.
     column_names : sequence of str
-        The columns that there are.
-
-    Returns
-    -------
-    Where
-        Its ``columns`` are those that the condition uses, its ``mask`` evaluates it.
+        The columns of the batches.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if this is not a condition, or names a column that there is not.
-    ImportError
-        If duckdb or pyarrow is not installed.
+        ``BAD_ARGUMENT`` if this is not a condition, or names an unknown column.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from tfrecord_lite.integrations.duckdb import where
-    >>> condition = where("age > 36 and name like 'A%'", ["name", "age", "image"])
-    >>> condition.columns
-    ['name', 'age']
     >>> people = pa.record_batch({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-    >>> condition.mask(people)
+    >>> where("age > 36 and name like 'A%'", ["name", "age", "image"]).mask(people)
     array([False,  True, False])
     """
     return Where(expression, column_names)
@@ -347,7 +334,7 @@ class Where:
         Returns
         -------
         ndarray
-            bool, shape (rows,): whether the condition is true; where it is null, False.
+            bool, shape (rows,): whether the condition is true, and not null.
 
         Raises
         ------
@@ -385,7 +372,7 @@ def imported() -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a text of DuckDB's; candidates and the query's lines follow it."""
+    """Return the first line of a text of DuckDB's."""
     return str(error).partition("\n")[0].strip()
 
 

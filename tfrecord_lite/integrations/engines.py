@@ -1,8 +1,4 @@
-"""What the engines share: how a table is opened for workers, and the folders that tasks write to.
-
-Ray, Spark and Dask read a table by its partitions (``scan(...).partitions()``), Beam by the parts of files below them
-(``index/parts``); the tasks of all write files whole or not at all (``apps/tables/record_format``).
-"""
+"""What the engines share: how a table is opened for workers, and the folders that tasks write to."""
 
 from __future__ import annotations
 
@@ -54,15 +50,12 @@ def scan_for_workers(
 
 
 def with_columns(rows: Rows, names: list[str]) -> Rows:
-    """Return a table or a partition of it with some columns.
-
-    All of them notice features that are not in the sample; a selection does not.
-    """
+    """Return a table or a partition of it with some columns; a selection does not notice features beyond the sample."""
     return rows if names == rows.arrow_schema.names else rows.select(names)
 
 
 def batches_of(part: TablePartition) -> Iterator[Any]:
-    """Yield the record batches of a partition, in a worker; warn of what was skipped."""
+    """Yield the record batches of a partition; warn of what was skipped."""
     with closing(part.read()) as batches:
         yield from batches
         if batches.report is not None:
@@ -70,7 +63,7 @@ def batches_of(part: TablePartition) -> Iterator[Any]:
 
 
 def blocks_of(part: FilePart, options: ReadSettings) -> Iterator[Block]:
-    """Yield the blocks of a part of a file, in a worker; warn of what was skipped."""
+    """Yield the blocks of a part of a file; warn of what was skipped."""
     reader = ext.PartReader(part, options)
     yield from reader.blocks()
     if reader.report is not None:

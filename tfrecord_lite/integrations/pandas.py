@@ -93,10 +93,7 @@ def paths_of(name: str, series: Any) -> list[str]:
 
 
 def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, Word]]:
-    """Return the values and words of the columns that a Series, index or extension array becomes.
-
-    Python's objects are an array, with None for what is missing, and have no word.
-    """
+    """Return the values and words of the columns that a Series, index or extension array becomes; objects have none."""
     pd, dtype = library("pandas"), series.dtype
     array = getattr(series, "array", series)
     if isinstance(dtype, np.dtype):

@@ -1,13 +1,5 @@
 """Record files as data sets of Ray Data, and data sets as record files.
 
-::
-
-    read_tfrecords     files as a ray.data.Dataset: one task per file, or per part of a large one
-    write_tfrecords    a ray.data.Dataset as files: one per task
-
-    driver   scan ─> schema, partitions ──ReadTask──> worker   PartitionReader ─> blocks of Arrow
-    worker   blocks ─> write_part ─> a file named after the write and the task
-
 The schema is settled on the driver, so all blocks agree. A task that is repeated, since its worker died,
 reads the same records, and replaces the file that it may have left.
 """
@@ -80,22 +72,20 @@ def read_tfrecords(
     columns : sequence of str, optional
         Only these columns; others are not parsed. ``ds.select_columns`` has the same effect.
     schema : path, mapping of str to feature specification, or SequenceSchema, optional
-        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
+        As for :func:`scan`.
     tensors : bool, default False
         Make tensors of columns of numbers with a fixed shape, so that batches of NumPy and torch have
         arrays of shape ``(n, *shape)``. Otherwise they are ``fixed_size_list``, which other libraries know.
     include_paths : bool, default False
         Add a column ``path`` with the file that each row is from.
     override_num_blocks : int, optional
-        About the number of tasks, if there are not more files. By default a task reads a file, or a part of about
-        16 to 128 MiB of a large one.
-    concurrency : int, optional
-    remote_args : dict, optional
+        About the number of tasks, if there are not more files. By default a task reads a file, or 16 to 128 MiB of it.
+    concurrency, remote_args : optional
         As for ``ray.data.read_datasource``: the largest number of tasks at a time, and arguments such as
         ``{"num_cpus": 2}`` for each.
     **options
-        As for :func:`scan`; `max_errors` is of each task. With ``on_error="skip"`` each task that skips something warns (``DataLossWarning``) where it runs, and Ray shows that
-        in the driver's log; a function is called in the task.
+        As for :func:`scan`; `max_errors` is per task. With ``on_error="skip"`` each task that skips something warns
+        (``DataLossWarning``) in the driver's log; a function is called in the task.
 
     Returns
     -------
@@ -107,14 +97,13 @@ def read_tfrecords(
     ImportError
         If Ray Data is not installed (the extra ``ray``).
     FileNotFoundError, InvalidArgumentError, DataLossError
-        As :func:`scan`. What is wrong in a record is raised by whatever runs the data set, as Ray's ``RayTaskError``, which is
-        an instance of our error's class too.
+        As :func:`scan`. What is wrong in a record is raised by whatever runs the data set, as Ray's ``RayTaskError``,
+        which is an instance of our error's class too.
 
     Notes
     -----
-    Uncompressed files are divided at borders of records, see :meth:`TFRecordTable.partitions`: an index beside a file
-    (``tfrecord index``) spares the driver to follow all lengths, remote files are divided only with one, and with indexes
-    beside all files ``count()`` reads nothing.
+    Uncompressed files are divided at borders of records, remote ones only with an index beside them (``tfrecord
+    index``). With indexes beside all files, ``count()`` reads nothing.
 
     Examples
     --------
@@ -281,23 +270,21 @@ def write_tfrecords(
     ds : ray.data.Dataset
         Rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
     path : str or PathLike
-        The directory, which the workers have to see under this name; it is created if it does not exist. Or a URL.
+        The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     mode : {"append", "overwrite", "error"}, default "append"
         What to do with existing files: add to them; remove them once the new ones are complete; or raise
         FileExistsError.
     min_rows_per_file : int, optional
-        Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
-        blocks of `ds`.
+        Collect blocks until there are this many rows. Without it, files are as small as the blocks of `ds`.
     lossless : bool, default False
-        As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
-        which that changed a number, and so does `rounded` of the results.
+        As for :func:`save`; needs the sidecar. A warning, and `rounded` of the results, name the columns of float64
+        in which float32 changed a number.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     concurrency, remote_args : optional
         As for ``ray.data.Dataset.write_datasink``.
     **options
-        How files are written: :class:`~tfrecord_lite.options.WriteOptions`. The names of the files end as `compression`
-        has them; by default there is none.
+        How files are written: :class:`~tfrecord_lite.options.WriteOptions`; not compressed by default.
 
     Returns
     -------
@@ -314,8 +301,8 @@ def write_tfrecords(
 
     Notes
     -----
-    Files are named ``WRITE-TASK.tfrecord`` with an identifier of this write, and appear whole. A task whose worker has died is repeated
-    under the same name. If the write fails, its files are removed, and others are as before.
+    Files are named ``WRITE-TASK.tfrecord`` with an identifier of this write, and appear whole. If the write fails,
+    they are removed, and others are as before.
 
     Examples
     --------

@@ -6,8 +6,7 @@
     train/year=2026/part-00000-JOB-c000.tfrecord        the folder's name is a column: year, 2026
     train/_temporary-JOB/3-17/...                       what attempt 17 of task 3 writes before the commit
 
-Names that begin with ``_`` or ``.``, sidecars and indexes are not data. Local paths and URLs alike, by pyarrow's
-file systems; URLs go through fsspec. Spark itself is not needed here.
+Names that begin with ``_`` or ``.``, sidecars and indexes are not data. Spark itself is not needed here.
 """
 
 from __future__ import annotations
@@ -50,15 +49,7 @@ Keys = dict[str, str | None]
 def data_files(
     paths: Sequence[str], storage_options: StorageOptions = None
 ) -> list[tuple[str, Keys]]:
-    """List the files of paths, which may be folders or patterns, as Spark does, with the columns of their folders.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path, or no data in it.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if files lie under folders of different columns.
-    """
+    """List the files of paths, which may be folders or patterns, with the columns of their folders."""
     matches = [match for path in paths for match in _matches(plain(path), storage_options)]
     files: list[tuple[str, Keys]] = []
     for name in map(ext.name_of, ext.without_companions(matches)):
@@ -111,7 +102,7 @@ def _is_hidden(inner: str) -> bool:
 
 
 def _is_data(inner: str) -> bool:
-    """Return whether a file below a folder is data: in folders of columns only, not hidden, no companion of data."""
+    """Return whether a file below a folder is data: in folders of columns only, not hidden, not a companion."""
     *folders, name = inner.split("/")
     is_companion = name.endswith(_COMPANIONS) or name in _SCHEMAS
     return not (is_companion or _is_hidden(name)) and all("=" in part for part in folders)
@@ -153,16 +144,12 @@ def _escaped(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The files of one write: staged by tasks, and moved to their places by the driver.
-
-    Names have the job in them, so files of two jobs never meet, and a task's attempts write
-    in folders of their own: only what was reported to the driver is moved.
-    """
+    """The files of one write: staged by tasks in a folder for each attempt, and moved to their places by the driver."""
 
     folder: str
     """An absolute path, or a URL."""
     name: str
-    """Differs between jobs."""
+    """Differs between jobs, and is in the names of files."""
     overwrite: bool = False
     storage_options: StorageOptions = None
 
@@ -171,15 +158,9 @@ class Job:
         return f"_temporary-{self.name}/{task}-{attempt}"
 
     def commit(self, files: Iterable[tuple[str, str]]) -> None:
-        """Move files to their places, and remove those that they replace.
+        """Move files, as the folder of an attempt and a name, to their places; then remove those that they replace.
 
-        New files are in place before any old one is removed, so nothing is lost whenever this ends; without
-        ``_SUCCESS`` it did not finish.
-
-        Parameters
-        ----------
-        files : iterable of (str, str)
-            The folder of an attempt, and a name relative to it, as to the job's folder.
+        Nothing is lost whenever this ends; without ``_SUCCESS`` it did not finish.
         """
         system, root = file_system(self.folder, self.storage_options)
         moves = list(files)
