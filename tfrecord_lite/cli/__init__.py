@@ -5,7 +5,7 @@ module is imported when the verb is used:
 
 ::
 
-    info (and index)  head (and cat)  view  schema  stats (and diff)  damage (verify, recover)
+    info (count, index, view)  head (and cat)  stats (diff, schema)  damage (verify, recover)
     rearranging (merge, split, shuffle, sample, filter)  images (pack, unpack)  events  convert  sql
 
 What they share:

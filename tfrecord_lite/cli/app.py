@@ -18,15 +18,16 @@ from typing import Any, NoReturn
 from tfrecord_lite import __version__
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.cli.words import option_hint, verb_meant
 from tfrecord_lite.extension import is_pipe, name_of
 
 GROUPS = {
     "look": {
         "info": ("info", "count records, show sizes, compression and content"),
         "head": ("head", "print the first records"),
-        "view": ("view", "show what is inside, on a page in the browser"),
+        "view": ("info", "show what is inside, on a page in the browser"),
         "cat": ("head", "print all records"),
-        "schema": ("schema", "infer the features of all records, and how to parse them"),
+        "schema": ("stats", "infer the features of all records, and how to parse them"),
         "stats": ("stats", "show how the values of each feature are distributed"),
         "count": ("info", "count records, as fast as the files allow"),
         "events": ("events", "print the scalars of TensorBoard's event files as CSV"),
@@ -163,8 +164,6 @@ def _hint(message: str, prog: str) -> str:
         return "; a file is named in the query: select * from 'FILE'"
     if what != "unrecognized arguments" or not options:
         return ""
-    from tfrecord_lite.cli.words import option_hint  # noqa: PLC0415 - for errors alone
-
     options_of = {name: verb.options() for name, verb in make_parser(is_whole=True).verbs.items()}
     hint = option_hint(options[0], prog.rpartition(" ")[2], options_of)
     return f"; {hint}" if hint else ""
@@ -250,8 +249,6 @@ def _wrong_verb(first: list[str]) -> str:
     name = "".join(first)
     if not name or name in VERBS or name.startswith("-"):
         return ""
-    from tfrecord_lite.cli.words import verb_meant  # noqa: PLC0415 - for errors alone
-
     meant = verb_meant(name, VERBS)
     hint = f"did you mean {meant}?" if meant else f"the verbs are {', '.join(VERBS)}"
     return f"there is no verb or file {name!r}; {hint} (see tfrecord --help)"

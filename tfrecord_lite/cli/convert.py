@@ -9,16 +9,18 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import tfrecord_lite as tfr
+from tfrecord_lite import extension as ext
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import expand, is_pipe, without_companions
 from tfrecord_lite.texts import human_bytes, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
-    from tfrecord_lite.schema import Schema
 
 _OF_ROWS = "from_", "to", "text", "sample", "limit", "lossless"
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
@@ -93,7 +95,7 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         raise argument_error("standard input is closed")
     sources = [source for name in args.sources for source in _sources(name)]
     summary = convert(
-        without_companions(sources),
+        ext.without_companions(sources),
         target,
         Settings(
             schema=schema,
@@ -115,11 +117,11 @@ def _sources(name: str) -> list[Any]:
     """Return what a name names; of a directory of TensorFlow Datasets its files, others are listed later."""
     if name == "-":
         return [sys.stdin.buffer]
-    if is_pipe(name):
+    if ext.is_pipe(name):
         return list(inputs.sources_of(name))
     with contextlib.suppress(FileNotFoundError):
         try:
-            expand(name)
+            ext.expand(name)
         except IsADirectoryError:
             return list(inputs.sources_of(name))
     return [name]
@@ -131,15 +133,8 @@ def _condition(text: str, names: Sequence[str]) -> Any:
     return where(text, names)
 
 
-def parse_features(text: str, *, lossless: bool = False) -> Schema:
+def parse_features(text: str, *, lossless: bool = False) -> tfr.Schema:
     """Parse features in their short form, such as ``x:int64,box:float32[4],tags:text[?]``."""
-    import numpy as np  # noqa: PLC0415 - only this verb needs it
-
-    from tfrecord_lite import schema_of  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.extension import as_missing  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
-
     columns: dict[str, Any] = {}
     lacking: list[str] = []
     for item in map(str.strip, re.split(r",(?![^\[]*\])", text)):
@@ -163,12 +158,14 @@ def parse_features(text: str, *, lossless: bool = False) -> Schema:
         # Without a value, objects are not known to be text.
         flat: Any = np.full((int(is_text), *inner), "" if is_text else 0, dtype)
         if dims[:1] == ["?"]:
-            columns[name] = RaggedTensor(flat, np.array([0, len(flat)][: len(flat) + 1]))
+            columns[name] = tfr.RaggedTensor(flat, np.array([0, len(flat)][: len(flat) + 1]))
         else:
             columns[name] = flat
             lacking += [name] if match["lacking"] else []
-    items = schema_of(columns, lossless=lossless).to_items()
-    return Schema.of_items(items | {name: as_missing(name, items[name]) for name in lacking})
+    items = tfr.schema_of(columns, lossless=lossless).to_items()
+    return tfr.Schema.of_items(
+        items | {name: ext.as_missing(name, items[name]) for name in lacking}
+    )
 
 
 # ----------------------------------------------------------------------------------- summary

@@ -6,9 +6,10 @@ import argparse
 import warnings
 from typing import Any
 
+import tfrecord_lite as tfr
+from tfrecord_lite import extension as ext
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.cli.console import Console, Status, exact_bytes
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of
 from tfrecord_lite.texts import plural
@@ -45,20 +46,14 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
       tfrecord verify --schema train.schema.json 'train-*.tfrecord'
       tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'
     """
-    from tfrecord_lite.extension import verify_each  # noqa: PLC0415 - only this verb needs it
-
-    schema: Any = None
-    if args.schema is not None:
-        from tfrecord_lite import load_schema  # noqa: PLC0415 - not light
-
-        schema = load_schema(args.schema)
+    schema = None if args.schema is None else tfr.load_schema(args.schema)
     checked: list[FileReport] = []
     with warnings.catch_warnings(record=True) as gaps:  # shards that are missing
         sources, settings = inputs.find(args, console), inputs.settings_of(args)
     for gap in gaps:
         console.complain(str(gap.message), Status.DAMAGED)
     checks: Any = {"messages": args.message or args.messages, "schema": schema}
-    for report in verify_each(sources, settings, num_threads=args.jobs, **checks):
+    for report in ext.verify_each(sources, settings, num_threads=args.jobs, **checks):
         for span in report.spans:
             console.worsen(inputs.status_of(span))
         if report.num_message_errors:
@@ -183,12 +178,10 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
         console.complain("recover reads and writes files, not standard input and output; name them")
         return
     inputs.check_ending(args.target)
-    from tfrecord_lite import recover  # noqa: PLC0415 - only this verb needs it
-
     options = inputs.read_options(args)
     options["output_compression"] = args.output_compression or "infer"
     try:
-        (file,) = recover(args.source, args.target, overwrite=args.overwrite, **options).files
+        (file,) = tfr.recover(args.source, args.target, overwrite=args.overwrite, **options).files
     except (OSError, ImportError, ValueError) as error:
         file = FileReport(args.source, 0, 0, failure=error)
     # Of a damaged file without intact records, none is written.

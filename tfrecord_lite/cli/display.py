@@ -31,22 +31,20 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import tfrecord_lite as tfr
 from tfrecord_lite.apps import outline
 from tfrecord_lite.apps.outline import Row, Section, Tree
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.cli.texts import aligned
+from tfrecord_lite.cli.console import aligned
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.extension import Content, ContentType, is_list, is_sequence, parse_message
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.sniff import content_text, recognize_value, text_of
 from tfrecord_lite.texts import plural, printable, shown_name
-
-if TYPE_CHECKING:
-    from tfrecord_lite.messages import Feature
 
 _HEX_ROW_BYTES = 16
 _MAX_HEX_ROWS = 8
@@ -89,11 +87,9 @@ def record_lines(
 
 def _tensor_of(content: Content) -> AnyArray | None:
     """Return the array that a record is; None if it is not, or of a dtype that is not read."""
-    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
-
     if content.type is ContentType.TENSOR:
         with suppress(InvalidArgumentError, ImportError):
-            return parse_tensor(content.record)
+            return tfr.parse_tensor(content.record)
     return None
 
 
@@ -195,7 +191,7 @@ def _enough(room: int | None) -> int | None:
     return None if room is None else room // 3 + 2
 
 
-def _values(feature: Feature, room: int | None) -> str:
+def _values(feature: tfr.messages.Feature, room: int | None) -> str:
     """Show the first values of a feature, as many as there is room for."""
     kind, most = outline.kind_of(feature), _enough(room)
     if kind == Kind.BYTES.label:
@@ -249,10 +245,7 @@ def json_of(
 ) -> dict[str, Any]:
     """Return the object that shows a record as JSON; for a message of a class, protobuf's JSON."""
     if message_class is not None:
-        from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
-
-        message = parse_message(content.record, message_class)
-        fields = MessageToDict(message, preserving_proto_field_name=True)
+        fields = _fields_as_json(parse_message(content.record, message_class))
         return {name: fields[name] for name in fields if columns is None or name in columns}
     message = content.message
     if content.type is ContentType.EVENT:
@@ -277,11 +270,11 @@ def json_of(
     return _features_as_json(message.features.feature)
 
 
-def _features_as_json(features: Mapping[str, Feature]) -> dict[str, Any]:
+def _features_as_json(features: Mapping[str, tfr.messages.Feature]) -> dict[str, Any]:
     return {name: _values_as_json(features[name]) for name in sorted(features)}
 
 
-def _values_as_json(feature: Feature) -> list[Any] | None:
+def _values_as_json(feature: tfr.messages.Feature) -> list[Any] | None:
     kind = feature.WhichOneof("kind")
     if kind is None:
         return None
@@ -293,14 +286,16 @@ def _values_as_json(feature: Feature) -> list[Any] | None:
     return list(outline.values_of(feature))
 
 
-def _event_as_json(record: bytes) -> dict[str, Any]:
-    """Return what an event says: wall time, step, and a summary's values with their tags."""
+def _fields_as_json(message: Any) -> dict[str, Any]:
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
 
-    from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
+    return MessageToDict(message, preserving_proto_field_name=True)
 
-    event = parse_message(record, Event)
-    fields = MessageToDict(event, preserving_proto_field_name=True)
+
+def _event_as_json(record: bytes) -> dict[str, Any]:
+    """Return what an event says: wall time, step, and a summary's values with their tags."""
+    event = parse_message(record, tfr.messages.Event)
+    fields = _fields_as_json(event)
     if fields.pop("summary", None) is not None:
         values = event.summary.value
         fields["values"] = [{"tag": value.tag, "value": _summary_value(value)} for value in values]
@@ -310,17 +305,13 @@ def _event_as_json(record: bytes) -> dict[str, Any]:
 
 def _summary_value(value: Any) -> Any:
     """Return what a value of a summary stores: numbers and texts as they are, others as protobuf's JSON."""
-    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
-
-    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
-
     form = value.WhichOneof("value")
     if form == "simple_value":
         return _array_as_json(np.array(value.simple_value, np.float32))
     if form == "tensor":
         with suppress(InvalidArgumentError, ImportError):
-            return _array_as_json(parse_tensor(value.tensor.SerializeToString()))
-    return MessageToDict(value, preserving_proto_field_name=True).get(form)
+            return _array_as_json(tfr.parse_tensor(value.tensor.SerializeToString()))
+    return _fields_as_json(value).get(form)
 
 
 def _array_as_json(array: AnyArray) -> Any:

@@ -10,14 +10,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+import tfrecord_lite as tfr
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.outline import tree_of
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console
+from tfrecord_lite.cli.console import Console, ragged_notes, terminal_width
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import ragged_notes, terminal_width
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, errors_at
 from tfrecord_lite.extension import ContentType, Message
 from tfrecord_lite.progress import is_terminal
@@ -221,11 +221,9 @@ def _numbered(
     forward = sorted(number for number in numbers if number >= 0)
     file = None
     if not args.skip_damage and os.path.isfile(stream.name + ext.INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
-        from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - loads much
-
         # The index may be old.
         with contextlib.suppress(FailedPreconditionError, DataLossError):
-            file = TFRecordFile(stream.name, **inputs.read_options(args))
+            file = tfr.TFRecordFile(stream.name, **inputs.read_options(args))
     if file is not None:
         with file:
             n_records = len(file)

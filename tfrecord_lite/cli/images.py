@@ -8,8 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.cli.console import Console, Status, exact_bytes
 from tfrecord_lite.errors import Reason, TFRecordError
 from tfrecord_lite.texts import plural
 

@@ -1,23 +1,23 @@
-"""``tfrecord info`` and ``index``: what files hold, and where."""
+"""``tfrecord info``, ``count``, ``index`` and ``view``: what files hold, and where."""
 
 from __future__ import annotations
 
 import argparse
 import array
+import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+import tfrecord_lite as tfr
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.outline import Section, sections
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console
+from tfrecord_lite.cli.console import Console, OutputError, aligned, exact_bytes
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import aligned, exact_bytes
 from tfrecord_lite.errors import DataLossError
-from tfrecord_lite.extension import Content
 from tfrecord_lite.sniff import ValueContent, recognize_value
 from tfrecord_lite.texts import human_bytes, plural
 
@@ -43,7 +43,7 @@ class _Info(NamedTuple):
     sizes: tuple[int, int, int] | None
     """Smallest, median and largest; None without records."""
     types: list[str]
-    first: Content | None
+    first: ext.Content | None
     """The first record."""
     tensors: list[ValueContent]
     """What the first records are, each once, if they are tensors."""
@@ -267,7 +267,6 @@ def run_count(args: argparse.Namespace, console: Console) -> None:
       tfrecord count 'train-*.tfrecord'
       tfrecord count --json train@8.tfrecord.gz | jq .records
     """
-    from tfrecord_lite.extension import count_each  # noqa: PLC0415 - not light
     from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - not light
 
     total, n_files = 0, 0
@@ -278,7 +277,7 @@ def run_count(args: argparse.Namespace, console: Console) -> None:
                 n_records = sum(map(len, reader.blocks()))
                 inputs.complain_of_skipped(reader.report, console)
             else:
-                ((_, n_records),) = count_each([source], inputs.settings_of(args))
+                ((_, n_records),) = ext.count_each([source], inputs.settings_of(args))
         except (OSError, ImportError, ValueError) as error:
             inputs.complain_of(error, ext.name_of(source), console)
             continue
@@ -306,11 +305,9 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
     examples:
       tfrecord index 'train-*.tfrecord'
     """
-    from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - not light
-
     for source in inputs.find(args, console):
         try:
-            with TFRecordFile(source, index=None, **inputs.read_options(args)) as file:
+            with tfr.TFRecordFile(source, index=None, **inputs.read_options(args)) as file:
                 (name,), n_records = file.save_index(), len(file)
         except (OSError, ImportError, ValueError) as error:
             inputs.complain_of(error, ext.name_of(source), console)
@@ -319,3 +316,63 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
             console.say_json({"file": ext.name_of(source), "index": name, "records": n_records})
         else:
             console.say(f"{name}: {plural(n_records, 'record')}")
+
+
+# ----------------------------------------------------------------------------------- view
+
+
+def add_view(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add(parser, "-o/--output PAGE", "write the page to this file; - is standard output")
+    inputs.add_overwrite(parser, "PAGE if it exists")
+    inputs.add_columns(parser, "show these features only")
+    inputs.add_limit(parser, "records in the table (default: 200)", 200, at_least=0)
+    text = "how many records of large files the statistics read (default: 10000)"
+    inputs.add(parser, "--sample N", text, inputs.count_of("records"), default=10_000)
+    inputs.add_seed(parser, "of the random sample (default: 0)", default=0)
+    text = "about how large the page may become (default: 16MiB)"
+    inputs.add(parser, "--max-bytes N", text, inputs.positive_size, default=16 << 20)
+    inputs.add_message(parser)
+    inputs.add_files(parser, can_skip=False)
+
+
+def run_view(args: argparse.Namespace, console: Console) -> None:
+    """Make a page that shows what is in the files.
+
+    It shows size, compression and damage; the schema; a chart of each
+    feature; and a table of records, with images, sounds, texts and tensors. It is one HTML file, and
+    opens in the browser without -o. Needs pip install jinja2 pillow.
+
+    examples:
+      tfrecord view train.tfrecord
+      tfrecord view --columns image,label 'train-*.tfrecord' -o train.html
+
+    exit status: 0 if the page was made, even if it shows damage; 1 if no record is intact; 2 after any
+    other error, as of what is not a TFRecord file.
+    """
+    from tfrecord_lite.apps.viewer.page import open_page, view  # noqa: PLC0415 - loads much
+
+    sources = inputs.find(args, console)
+    if not sources:
+        return  # the reason has been reported
+    options: dict[str, Any] = {
+        "columns": args.columns or None,
+        "num_records": args.limit,
+        "sample_size": args.sample,
+        "message_class": args.message,
+        "open_browser": False,
+        **{name: getattr(args, name) for name in ("seed", "max_bytes", "overwrite")},
+        **inputs.read_options(args),
+    }
+    output = args.output
+    if output == "-":
+        if sys.stdout is None:
+            raise OutputError
+        console.flush()
+        output = cast("Any", sys.stdout).buffer
+    page = view(sources, output=output, **options)
+    if args.output is None and not open_page(page):
+        console.say(page)
+    elif args.output not in (None, "-"):
+        size = ext.local_size(page)
+        console.say(f"{page}: wrote {'a page' if size is None else exact_bytes(size)}")

@@ -1,23 +1,23 @@
-"""``tfrecord stats`` and ``diff``: how the values of each feature are distributed, and where that differs."""
+"""``tfrecord stats``, ``diff`` and ``schema``: how values are distributed, where that differs, and how to parse them."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, Status
+from tfrecord_lite.cli.console import Console, Status, ragged_notes, terminal_width
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import ragged_notes, terminal_width
-from tfrecord_lite.errors import DataLossError, TFRecordError
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, TFRecordError
 from tfrecord_lite.progress import Meter, metered, title_of
 from tfrecord_lite.texts import nearest, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.statistics import Statistics
     from tfrecord_lite.apps.statistics.statistics import Collector
-    from tfrecord_lite.extension import Sample
 
 
 def add_stats(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +41,9 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
       tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
     """
     from tfrecord_lite.apps.statistics.statistics import Collector  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.extension import originals_of  # noqa: PLC0415 - the same
 
     sources = inputs.find(args, console)
-    originals = originals_of(sources, inputs.settings_of(args))
+    originals = ext.originals_of(sources, inputs.settings_of(args))
     collector = Collector(originals, skip_malformed=args.skip_damage)
     sample = None
 
@@ -67,18 +66,12 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
 
 
 def _add_sample(
-    collector: Collector,
-    sources: list[Any],
-    args: argparse.Namespace,
-    console: Console,
-    meter: Meter,
-) -> Sample | None:
+    collector: Collector, sources: Any, args: argparse.Namespace, console: Console, meter: Meter
+) -> ext.Sample | None:
     """Draw a sample and examine it; report what fails."""
-    from tfrecord_lite.extension import draw_sample  # noqa: PLC0415 - not light
-
     options = inputs.settings_of(args)
     try:
-        sample = draw_sample(sources, num_records=args.sample, options=options, meter=meter)
+        sample = ext.draw_sample(sources, num_records=args.sample, options=options, meter=meter)
     except (OSError, ImportError, ValueError) as error:
         inputs.complain_of(error, str(args.files[0]), console)
         return None
@@ -97,7 +90,7 @@ def _add_sample(
 
 
 def _show(
-    statistics: Statistics, sample: Sample | None, args: argparse.Namespace, console: Console
+    statistics: Statistics, sample: ext.Sample | None, args: argparse.Namespace, console: Console
 ) -> None:
     """Print the statistics as text or JSON."""
     chosen = set(statistics)
@@ -125,7 +118,7 @@ def _show(
         console.say(line)
 
 
-def _as_json(statistics: Statistics, sample: Sample | None, chosen: set[str]) -> dict[str, Any]:
+def _as_json(statistics: Statistics, sample: ext.Sample | None, chosen: set[str]) -> Any:
     described = statistics.describe()
     for section in ("features", "context", "feature_lists"):
         if section in described:
@@ -185,7 +178,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     error, damage too.
     """
     from tfrecord_lite.apps.statistics.comparison import compare  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - as the next one
+    from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - the same
 
     thresholds = dict(args.threshold)
     if args.a == args.b == "-":
@@ -209,3 +202,62 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
             console.say(line)
     if not comparison.is_same:
         console.worsen(Status.DAMAGED)
+
+
+# --------------------------------------------------------------------------------- schema
+
+
+def add_schema(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser, "the schema as one line of JSON")
+    inputs.add_limit(parser, "read the first N records only")
+    text = "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or FixedLenSequenceFeature"
+    words: Any = {"choices": ("ragged", "varlen", "padded"), "default": "ragged"}
+    inputs.add(parser, "--variable", text, **words)
+    inputs.add_files(parser)
+
+
+def run_schema(args: argparse.Namespace, console: Console) -> None:
+    """Infer the features of all records, and how to parse them.
+
+    Shown are the kind of each feature, how many records have it, the number of its values and their range;
+    then the schema that parses them. All files are one data set.
+
+    examples:
+      tfrecord schema 'train-*.tfrecord'
+      tfrecord schema --limit 1000 train@10
+      tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
+    """
+    survey = ext.Survey()
+    left: int | None = args.limit
+
+    def add_records(stream: Records, progress: Callable[[], None]) -> None:
+        nonlocal left
+        while left != 0 and (block := stream.next_block(left)) is not None:
+            survey.add(block)
+            left = None if left is None else left - len(block)
+            progress()
+
+    sources = inputs.find(args, console)
+    inputs.for_each(sources, args, console, add_records, is_shown=left is None)
+    summary = survey.summary() if sources else None
+    if summary is None or (not summary.n_records and console.status):
+        return  # the reason has been reported
+    if not args.json:
+        examples: Any = getattr(summary, "context", summary)
+        _say_table("\n".join([str(summary), *ragged_notes(examples)]), console)
+    try:
+        schema = summary.schema(variable=args.variable)
+    except InvalidArgumentError as error:
+        console.complain(str(error))
+        return
+    if args.json:
+        console.say_json({**json.loads(schema.to_json()), "summary": summary.describe()})
+    else:
+        console.say()
+        _say_table(str(schema), console)
+
+
+def _say_table(text: str, console: Console) -> None:
+    for line in text.split("\n"):
+        console.say(line)
