@@ -285,13 +285,6 @@ def _run(args: argparse.Namespace, console: Console) -> None:
         raise OutputError from error
     except (OSError, ImportError, ValueError, TypeError) as error:
         inputs.complain_of(error, args.verb, console)
-        is_unknown = "no column '" in str(error) and "; the nearest:" not in str(error)
-        is_unknown = is_unknown and not inputs.TABLE.search(str(getattr(error, "source", "")))
-        if is_unknown and getattr(args, "sample", None) and args.schema is None:
-            count = f"{args.sample:,}"
-            console.note(
-                f"without a schema, columns are those of the first {count} records; --sample all looks at all"
-            )
     is_told = getattr(args, "compression", "infer") != "infer"
     if console.status and is_told and getattr(args, "output_compression", "") is None:
         text = "--compression is for what is read; --output-compression is for what is written"

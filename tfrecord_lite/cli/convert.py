@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import re
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,10 +126,10 @@ def _sources(name: str) -> list[Any]:
     return [name]
 
 
-def _condition(text: str, names: Sequence[str]) -> Any:
-    from tfrecord_lite.integrations.duckdb import where  # noqa: PLC0415 - needs duckdb
+def _condition(*arguments: Any) -> Any:
+    from tfrecord_lite.integrations.duckdb import Where  # noqa: PLC0415 - needs duckdb
 
-    return where(text, names)
+    return Where(*arguments)
 
 
 def parse_features(text: str, *, lossless: bool = False) -> tfr.Schema:

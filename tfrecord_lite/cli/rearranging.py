@@ -245,7 +245,8 @@ def _say_what_was_written(
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
     """Return the function that chooses which records of a block to keep."""
-    from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
+    from tfrecord_lite.apps.tables.table import hint_of  # noqa: PLC0415 - optional
+    from tfrecord_lite.integrations.duckdb import Where, imported  # noqa: PLC0415 - optional
 
     imported()  # first, since its extra has all that is needed
     is_piped = any(map(ext.is_file_object, reader.sources))
@@ -261,7 +262,7 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
     if not table.column_names:  # of files without records
         return lambda block: np.zeros(len(block), np.bool_)
     with errors_at(source=ext.name_of(reader.sources[0])):
-        condition = where(args.where, table.column_names)
+        condition = Where(args.where, table.column_names, hint_of(table))
     narrow = table.select(condition.columns)
 
     def keep(block: Block) -> BoolArray:

@@ -189,7 +189,8 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     try:
         comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
     except DataLossError as error:
-        console.complain(str(error) + console.after_damage)  # 1 is for data sets that differ
+        inputs.complain_of(error, args.a, console)
+        console.worsen(Status.FAILED)  # 1 is for data sets that differ
         return
     for reader in (a, b):
         if reader.report is not None and reader.report.num_damaged:

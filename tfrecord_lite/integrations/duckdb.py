@@ -21,7 +21,7 @@ import numpy as np
 from tfrecord_lite import extension as ext
 from tfrecord_lite import summarize
 from tfrecord_lite.apps.tables.batches import ROUNDED_KEY, rounded_in
-from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
+from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, hint_of, scan
 from tfrecord_lite.apps.tfds.info import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
@@ -179,7 +179,10 @@ class _Run:
             # Of context.label, DuckDB takes context for a table.
             path = re.search(rf"\b{re.escape(unknown[2] or ' ')}\.\w+", self.query)
             name = path[0] if path else unknown[1] or unknown[2]
-            return argument_error(f"there is no column {name!r}{_hint(name, self.query, names)}")
+            hint = _hint(name, self.query, names) or max(
+                map(hint_of, self.tables.values()), default=""
+            )
+            return argument_error(f"there is no column {name!r}{hint}")
         detail = f"the query cannot be run: {first_line(error)}"
         if os.path.exists(self.query):
             detail += f"; a query is, for example, select * from '{self.query}'"  # noqa: S608 - a text
@@ -311,15 +314,15 @@ class Where:
     columns: list[str]
     """The columns that the condition uses, in the order of the batches."""
 
-    def __init__(self, expression: str, column_names: Sequence[str]) -> None:
-        self._arguments = expression, list(column_names)
+    def __init__(self, expression: str, column_names: Sequence[str], hint: str = "") -> None:
+        self._arguments = expression, list(column_names), hint
         # Without threads of its own, which a fork would lose.
         self._connection = imported().connect(":memory:", config={"threads": 1})
-        self.columns = _columns_of(self._connection, expression, self._arguments[1])
+        self.columns = _columns_of(self._connection, *self._arguments)
         # The parentheses are on lines of their own, since a comment may end the text.
         self._query = f'SELECT "{_NUMBER}" FROM batch WHERE (\n{expression}\n)'  # noqa: S608
 
-    def __reduce__(self) -> tuple[type[Where], tuple[str, list[str]]]:
+    def __reduce__(self) -> tuple[type[Where], tuple[str, list[str], str]]:
         """Send the text; a connection stays where it is."""
         return Where, self._arguments
 
@@ -380,7 +383,7 @@ def _condition_error(detail: str) -> InvalidArgumentError:
     return argument_error(f"the condition cannot be evaluated: {detail}")
 
 
-def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]:
+def _columns_of(connection: Any, expression: str, names: list[str], hint: str) -> list[str]:
     """Return the columns that a condition uses, or raise if it is not a condition."""
     nodes = list(_nodes(_parsed(connection, expression)))
     if any(node.get("class") == "STAR" for node in nodes):
@@ -394,7 +397,8 @@ def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]
         unknown.update([] if alike else [".".join(path)])
     if unknown and not any(node.get("class") in _OWN_NAMES for node in nodes):
         name = min(unknown, key=expression.lower().find)
-        raise argument_error(f"there is no column {name!r}{_hint(name, expression, names)}")
+        hint = _hint(name, expression, names) or hint
+        raise argument_error(f"there is no column {name!r}{hint}")
     if len({name.lower() for name in used}) < len(used):
         detail = "two columns whose names differ only in case, which are one to DuckDB"
         raise _condition_error(detail)

@@ -17,7 +17,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.extension import Lists, Sidecar, SparseLists
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.texts import choices
+from tfrecord_lite.texts import choices, nearest
 
 _BATCH_BYTES = 4 * 1024 * 1024
 PANDAS_KEY = b"pandas"
@@ -41,7 +41,7 @@ class RecordBatches:
     ) -> None:
         described.check_readable(names)
         if names is not None:
-            names = _checked(names, ext.items_of(described.schema))
+            names = _checked(names, ext.items_of(described.schema), hint)
             described = _selected(described, names)
         self.described = described
         schema = described.schema
@@ -54,7 +54,7 @@ class RecordBatches:
         frame = described.dataframe or {}
         types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
         self._names = names
-        self._hint = hint
+        self.hint = hint
         columns = self._lists(Block.from_records([]))
         kinds = {name: ext.target(name, types.get(name)) for name in columns}
         pa = ext.imported()
@@ -78,12 +78,13 @@ class RecordBatches:
 
     def select(self, names: Sequence[str]) -> RecordBatches:
         """Return the same of some columns; the others are not parsed."""
-        return RecordBatches(self.described, _checked(names, self.schema.names), self._hint)
+        chosen = _checked(names, self.schema.names, self.hint)
+        return RecordBatches(self.described, chosen, self.hint)
 
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
         record_batch = ext.imported().RecordBatch
-        is_chosen = self._names is not None or self._hint is None
+        is_chosen = self._names is not None or self.hint is None
         if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
             counted = ext.imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
@@ -96,9 +97,9 @@ class RecordBatches:
                     error if error.index is None else block.place(error.index).locate(error)
                 ) from None
         except InvalidArgumentError as error:
-            if self._hint is None or error.key is None:
+            if self.hint is None or error.key is None:
                 raise
-            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
+            raise error.at(detail=f"{error.detail or error.reason}; {self.hint}") from None
         return record_batch.from_arrays(arrays, schema=self.schema)
 
     def _lists(self, block: Block) -> dict[str, Lists | SparseLists]:
@@ -148,12 +149,13 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
     return schema.with_metadata({**(schema.metadata or {}), PANDAS_KEY: metadata})
 
 
-def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
+def _checked(names: Sequence[str], known: Collection[str], hint: str | None) -> list[str]:
     """Return a choice of columns; raise about a name that is unknown, or occurs twice."""
     names = ext.names_of(names)
     for i, name in enumerate(names):
         if name not in known:
-            raise argument_error(f"no column {name!r}{choices(name, known)}")
+            sampled = f"; {hint}" if hint and not nearest(name, known) else ""
+            raise argument_error(f"no column {name!r}{choices(name, known)}{sampled}")
         if name in names[:i]:
             raise argument_error(f"the column {name!r} is there twice")
     return names

@@ -176,6 +176,12 @@ def scan(
     return TFRecordTable(batches, reading)
 
 
+def hint_of(table: TFRecordTable) -> str:
+    """Return what ends an error about an unknown column: that they come from a sample, if they do."""
+    hint = table._batches.hint  # noqa: SLF001 - the same module
+    return f"; {hint}" if hint and table.column_names else ""
+
+
 NO_RECORDS = "no records, so the columns are not known; give schema, which says what they are"
 _LOOK_BYTES = 256 * 1024
 """What is fetched of a store ahead of a look at the first records."""
@@ -551,7 +557,7 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
         if original.shape and None not in original.shape:
             varying = replace(original, shape=(None,), missing=False)
             items[name] = SchemaItem(specs.RaggedFeature(item.kind.dtype), varying)
-    batches = RecordBatches(Sidecar(Schema.of_items(items)), hint=table._batches._hint)  # noqa: SLF001 - the same class
+    batches = RecordBatches(Sidecar(Schema.of_items(items)), hint=table._batches.hint)  # noqa: SLF001 - the same class
     return TFRecordTable(batches, table._reading)  # noqa: SLF001 - of this module
 
 
