@@ -32,9 +32,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add(group, "--to FORMAT", "the format of DST")
     schema = group.add_mutually_exclusive_group()
     inputs.add_schema(schema, group)
-    text = (
-        "features, each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
-    )
+    text = "each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
     inputs.add(schema, "--features NAME:TYPE,...", text)
     inputs.add_text(group, default=False)
     group = parser.add_argument_group("rows and columns")
@@ -183,10 +181,11 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
     if args.target == "-":
         return
     if args.json:
+        files = sorted([*outputs, *kept], key=lambda one: one.name)
         document = {
             "outputs": [
                 {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
-                for one in sorted([*outputs, *kept], key=lambda one: one.name)
+                for one in files
             ],
             "failures": [
                 {"file": name, "error": shell_text(str(error))} for name, error in summary.failures

@@ -107,15 +107,14 @@ def _summary(*reports: FileReport) -> str:
     intact = f"{plural(all_of.records, 'intact record')}, {exact_bytes(n_bytes)}"
     if all_of.is_sound:
         return f"ok: {intact}"
-    parts = [f"DAMAGED: {_losses(*reports)}"] if all_of.num_damaged else []
+    parts = [f"DAMAGED: {_losses(all_of)}"] if all_of.num_damaged else []
     if n_unparsed := sum(report.num_message_errors for report in reports):
         parts.append(f"{plural(n_unparsed, 'record')} that cannot be parsed")
     return "; ".join([*parts, intact])
 
 
-def _losses(*reports: FileReport) -> str:
+def _losses(all_of: DamageReport | FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
-    all_of = DamageReport(reports)
     lost = f", {lost_of(all_of)} lost" if all_of.lost_bytes > 0 or all_of.breaks_off else ""
     return plural(all_of.num_damaged, "damaged place") + lost
 

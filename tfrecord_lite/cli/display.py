@@ -30,7 +30,6 @@ from binascii import b2a_base64
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -57,10 +56,7 @@ _MAX_TREE_LINES = 60
 
 
 def record_lines(
-    content: Content,
-    width: int | None,
-    tree: Tree | None = None,
-    restored: Mapping[str, AnyArray] = MappingProxyType({}),
+    content: Content, width: int | None, tree: Tree | None, restored: Mapping[str, AnyArray]
 ) -> Iterator[str]:
     """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None.
 

@@ -96,7 +96,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
         if args.record is None:
             records = _first_records(stream, limit, progress)
         else:
-            records = _numbered(stream, set(args.record), args, console, progress)
+            records = _numbered(stream, args, console, progress)
         try:
             for number, record in records:
                 printer.show(record, number, stream.name)
@@ -208,16 +208,13 @@ def _first_records(stream: Records, most: int | None, progress: Callable[[], Non
 
 
 def _numbered(
-    stream: Records,
-    numbers: set[int],
-    args: argparse.Namespace,
-    console: Console,
-    progress: Callable[[], None],
+    stream: Records, args: argparse.Namespace, console: Console, progress: Callable[[], None]
 ) -> Numbered:
     """Yield the records of some numbers, each once, in the order of the file, those from its end last.
 
     By an index if there is one beside the file, and it fits.
     """
+    numbers = set(args.record)
     forward = sorted(number for number in numbers if number >= 0)
     file = None
     if not args.skip_damage and os.path.isfile(stream.name + ext.INDEX_SUFFIX):  # noqa: PTH113 - may be a URL

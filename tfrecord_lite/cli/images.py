@@ -94,9 +94,8 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
     if report.paths:
         files = "" if len(report.paths) == 1 else f" in {len(report.paths):,} files"
         if report.labels_path is not None:
-            console.say(
-                f"{report.labels_path}: the names of the classes, in the order of their numbers"
-            )
+            what = "the names of the classes, in the order of their numbers"
+            console.say(f"{report.labels_path}: {what}")
         console.say(f"{args.target}: wrote {_images_of(report)}{files}")
     else:
         console.say(f"{args.target}: not written")

@@ -144,7 +144,7 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
         {"dtype": tensor.label.removesuffix(" tensor"), "shape": [*(tensor.shape or ())]}
         for tensor in info.tensors
     ]
-    return {
+    document: dict[str, Any] = {
         "file": info.name,
         "records": info.n_records,
         "file_bytes": info.file_bytes,
@@ -153,14 +153,12 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
         "compression": info.compression,
         "content": list(info.types),
         "features": _features(features) if features else None,
-        "damage": damage
-        and {
-            "index": damage.index,
-            "offset": damage.offset,
-            "reason": damage.reason.name,
-            "detail": damage.detail,
-        },
-    } | ({"tensors": tensors} if tensors else {})
+        "damage": None,
+    }
+    if damage is not None:
+        place = {"index": damage.index, "offset": damage.offset, "reason": damage.reason.name}
+        document["damage"] = {**place, "detail": damage.detail}
+    return document | ({"tensors": tensors} if tensors else {})
 
 
 def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:

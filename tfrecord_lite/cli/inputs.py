@@ -21,13 +21,7 @@ from typing import IO, Any, TypeAlias, cast
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.errors import (
-    DamagedSpan,
-    DamageReport,
-    DataLossError,
-    TFRecordError,
-    argument_error,
-)
+from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, argument_error
 from tfrecord_lite.extension import RecordStream, SkippingStream, Source
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
@@ -35,6 +29,7 @@ from tfrecord_lite.reader import check_message_class
 
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
+Work: TypeAlias = Callable[[Records, Callable[[], None]], None]
 
 CODEC_WORDS = ("none", *(name.lower() for name in ext.CODECS))
 INNER_CODECS = ("snappy", "lz4", "brotli")
@@ -276,12 +271,10 @@ def positive_size(text: str) -> int:
     raise argparse.ArgumentTypeError("expected more than 0")
 
 
-def number(
-    what: str, fits: Callable[[float], bool], kind: Callable[[str], float] = float
-) -> Callable[[str], Any]:
+def number(what: str, fits: Callable[[float], bool], kind: Any = float) -> Callable[[str], Any]:
     """Return a parser of numbers in a range."""
 
-    def parse(text: str) -> float:
+    def parse(text: str) -> Any:
         with suppress(ValueError):
             if fits(value := kind(text)):
                 return value
@@ -368,12 +361,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
 
 
 def for_each(
-    sources: list[Source],
-    args: argparse.Namespace,
-    console: Console,
-    work: Callable[[Records, Callable[[], None]], None],
-    *,
-    is_shown: bool = True,
+    sources: Any, args: argparse.Namespace, console: Console, work: Work, *, is_shown: bool = True
 ) -> None:
     """Open one file after the other and call `work` with its records; report what fails.
 
@@ -408,7 +396,7 @@ def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
     list_dropped(report.message_errors[1:], report.num_message_errors - 1, console)
 
 
-def list_dropped(errors: Iterable[TFRecordError], count: int, console: Console) -> None:
+def list_dropped(errors: Iterable[Exception], count: int, console: Console) -> None:
     """List the first of the records that were dropped."""
     for error in islice(errors, MAX_LINES):
         console.note(f"dropped {error}")

@@ -15,7 +15,7 @@ from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status, exact_bytes
-from tfrecord_lite.errors import DamageReport, argument_error, errors_at
+from tfrecord_lite.errors import argument_error, errors_at
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.texts import plural
 
@@ -222,13 +222,11 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         raise
     inputs.complain_of_skipped(reader.report, console)
     if args.target != "-":
-        _say_what_was_written(done, args, console, reader.report)
+        n_dropped = 0 if reader.report is None else reader.report.num_message_errors
+        _say_outcome(done, args, console, n_dropped)
 
 
-def _say_what_was_written(
-    done: Any, args: argparse.Namespace, console: Console, report: DamageReport | None
-) -> None:
-    n_dropped = 0 if report is None else report.num_message_errors
+def _say_outcome(done: Any, args: argparse.Namespace, console: Console, n_dropped: int) -> None:
     for part in done if args.verb == "split" and args.fractions else [done]:
         files = part.paths[0]
         if len(part.paths) > 1:

@@ -117,13 +117,7 @@ def _check_output(args: argparse.Namespace) -> None:
 
 
 def _copy(
-    reader: Any,
-    target: Any,
-    kind: str,
-    max_rows: int | None,
-    *,
-    compression: str | None = None,
-    lossless: bool = False,
+    reader: Any, target: Any, kind: str, max_rows: int | None, compression: Any = None, **form: Any
 ) -> tuple[int, Sequence[str]]:
     """Write the rows to a target of a format; return their number, and the columns that were rounded."""
     from tfrecord_lite.apps.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
@@ -133,7 +127,7 @@ def _copy(
     schema = reader.schema
     if kind in ("parquet", "arrow"):  # in the others, numbers have no width
         schema, batches = _with_integers(schema, batches)
-    file = open_target(target, kind, schema, compression, lossless=lossless)
+    file = open_target(target, kind, schema, compression, **form)
     # To the terminal itself, rows are progress enough.
     is_shown = not (ext.is_file_object(target) and is_terminal(sys.stdout))
     try:

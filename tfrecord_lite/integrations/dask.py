@@ -100,19 +100,13 @@ def read_tfrecord(
             meta=_frame(empty, 0, "", None, **form),
             label="read-tfrecord",
             enforce_metadata=False,
-            state=_state_of(part.source for part in parts),
+            _state=_state_of(part.source for part in parts),
             **form,
         )
 
 
-def _frame_of(
-    part: TablePartition,
-    columns: Sequence[str],
-    *,
-    state: str,  # noqa: ARG001 - for the key of the task
-    **form: Any,
-) -> Any:
-    """Read a partition; Dask names the columns that an expression needs, since there is no default."""
+def _frame_of(part: TablePartition, columns: Sequence[str], *, _state: str, **form: Any) -> Any:
+    """Read a partition; Dask names the columns that an expression needs, and `_state` is in the key of the task."""
     names = set(columns)
     part = engines.with_columns(part, [name for name in part.arrow_schema.names if name in names])
     batches = list(engines.batches_of(part))
@@ -210,7 +204,7 @@ def read_records(
     return bag.from_sequence(parts, npartitions=len(parts)).map_partitions(_records, how, state)
 
 
-def _records(parts: Any, options: ReadSettings, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
+def _records(parts: Any, options: ReadSettings, _state: str) -> list[bytes]:
     blocks = (block for part in parts for block in engines.blocks_of(part, options))
     return [record for block in blocks for record in block.to_list()]
 

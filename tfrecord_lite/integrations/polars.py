@@ -94,11 +94,7 @@ def _stored(dtype: Any) -> Any:
 # ------------------------------------------------------------------------------------ words
 
 
-def describe(
-    frame: Any,  # noqa: ARG001 - words say all
-    columns: Mapping[str, Any],  # noqa: ARG001
-    words: Mapping[str, Word],
-) -> dict[str, Any]:
+def describe(_frame: Any, _columns: Any, words: Mapping[str, Word]) -> dict[str, Any]:
     """Return the words of all columns as JSON."""
     return {"columns": dict(words)}
 
@@ -186,11 +182,7 @@ def lazy_frame(table: Any) -> Any:
 
 
 def _frames(
-    table: Any,
-    columns: list[str] | None,
-    predicate: Any,
-    n_rows: int | None,
-    batch_size: int | None,  # noqa: ARG001 - only a hint, and blocks of the file are cheaper
+    table: Any, columns: list[str] | None, predicate: Any, n_rows: int | None, _batch_size: Any
 ) -> Iterator[Any]:
     """Yield what a query asks for: some columns of the first rows, those for which a predicate holds."""
     chosen = table.column_names if columns is None else columns
