@@ -1,4 +1,25 @@
-"""The parser of all verbs, signals that end a run, and :func:`main`."""
+"""Inspect TFRecord files, check and convert them.
+
+Compression is detected from a file's first bytes; every checksum is verified.
+{verbs}
+reading, where records are read:
+  --skip-damage           continue after damage with the next intact record, and sum up what was lost
+  --compression NAME      none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes
+  --max-record-bytes N    larger records are damage (default: 2GiB)
+  --max-inflated-bytes N  stop reading a compressed file that inflates to more (default: no limit)
+  --max-inflated-ratio X  the same, to more than X times its size
+
+examples:
+  tfrecord train.tfrecord                       what is in it? info and head -n 1 in one
+  tfrecord view train.tfrecord                  all of that, on a page in the browser
+  tfrecord verify 'train-*.tfrecord'            is everything intact?
+  tfrecord convert train.tfrecord train.parquet another format, both ways
+
+'tfrecord VERB --help' says more about each verb. With pip install tqdm,
+long work shows a progress bar on a terminal. TQDM_DISABLE=1 does without it.
+"""
+
+# The text above is the help of the command, as the docstring of a verb is the help of the verb.
 
 from __future__ import annotations
 
@@ -55,26 +76,6 @@ GROUPS = {
 }  # fmt: skip
 """The verbs in groups: the module of each, and what it does."""
 VERBS = {name: row for group in GROUPS.values() for name, row in group.items()}
-
-HELP = """\
-Inspect TFRecord files, check and convert them. Compression is detected from a file's first bytes;
-every checksum is verified.
-{verbs}
-reading, where records are read:
-  --skip-damage           continue after damage with the next intact record, and sum up what was lost
-  --compression NAME      none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes
-  --max-record-bytes N    larger records are damage (default: 2GiB)
-  --max-inflated-bytes N  stop reading a compressed file that inflates to more (default: no limit)
-  --max-inflated-ratio X  the same, to more than X times its size
-
-examples:
-  tfrecord train.tfrecord                       what is in it? info and head -n 1 in one
-  tfrecord view train.tfrecord                  all of that, on a page in the browser
-  tfrecord verify 'train-*.tfrecord'            is everything intact?
-  tfrecord convert train.tfrecord train.parquet another format, both ways
-
-'tfrecord VERB --help' says more about each verb. With pip install tqdm,
-long work shows a progress bar on a terminal. TQDM_DISABLE=1 does without it."""
 
 STATUSES = """\
 exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or
@@ -173,7 +174,7 @@ def make_parser(*names: str, is_whole: bool = False) -> _Parser:
         f"\n{title}:\n" + "".join(f"    {name:9}  {text}\n" for name, (_, text) in verbs.items())
         for title, verbs in GROUPS.items()
     ]
-    parser.describe(HELP.replace("{verbs}", "".join(rows)))
+    parser.describe((__doc__ or "").rstrip().replace("{verbs}", "".join(rows)))
     parser.add_argument(
         "-V", "--version", action="version", version=f"tfrecord-numpy {__version__}"
     )

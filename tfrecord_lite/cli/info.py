@@ -269,21 +269,16 @@ def run_count(args: argparse.Namespace, console: Console) -> None:
 
     total, n_files = 0, 0
     for source in inputs.find(args, console):
-        try:
+        name = ext.name_of(source)
+        with inputs.reported(name, console):
             if args.skip_damage:
                 reader = reader_with([source], inputs.settings_of(args))
                 n_records = sum(map(len, reader.blocks()))
                 inputs.complain_of_skipped(reader.report, console)
             else:
                 ((_, n_records),) = ext.count_each([source], inputs.settings_of(args))
-        except (OSError, ImportError, ValueError) as error:
-            inputs.complain_of(error, ext.name_of(source), console)
-            continue
-        total, n_files = total + n_records, n_files + 1
-        if args.json:
-            console.say_json({"file": ext.name_of(source), "records": n_records})
-        else:
-            console.say(f"{ext.name_of(source)}: {plural(n_records, 'record')}")
+            total, n_files = total + n_records, n_files + 1
+            _say_records({"file": name}, n_records, args, console)
     if n_files > 1 and not args.json:
         console.say(f"total of {n_files:,} files: {plural(total, 'record')}")
 
@@ -304,16 +299,18 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
       tfrecord index 'train-*.tfrecord'
     """
     for source in inputs.find(args, console):
-        try:
+        with inputs.reported(ext.name_of(source), console):
             with tfr.TFRecordFile(source, index=None, **inputs.read_options(args)) as file:
                 (name,), n_records = file.save_index(), len(file)
-        except (OSError, ImportError, ValueError) as error:
-            inputs.complain_of(error, ext.name_of(source), console)
-            continue
-        if args.json:
-            console.say_json({"file": ext.name_of(source), "index": name, "records": n_records})
-        else:
-            console.say(f"{name}: {plural(n_records, 'record')}")
+            _say_records({"file": ext.name_of(source), "index": name}, n_records, args, console)
+
+
+def _say_records(names: dict[str, str], number: int, args: Any, console: Console) -> None:
+    """Print the number of records of a file, after the last of its names."""
+    if args.json:
+        console.say_json({**names, "records": number})
+    else:
+        console.say(f"{[*names.values()][-1]}: {plural(number, 'record')}")
 
 
 # ----------------------------------------------------------------------------------- view

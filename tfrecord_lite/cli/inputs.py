@@ -12,8 +12,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -378,12 +378,10 @@ def for_each(
             meter.update(n_before + stream.file_offset, total)
 
         for source in sources:
-            try:
-                with closing(RecordStream(source, settings)) as stream:
-                    work(stream if log is None else log.skipping(stream), partial(show, stream))
-                    n_before += stream.file_offset
-            except (OSError, ImportError, ValueError) as error:
-                complain_of(error, ext.name_of(source), console)
+            name = ext.name_of(source)
+            with reported(name, console), closing(RecordStream(source, settings)) as stream:
+                work(stream if log is None else log.skipping(stream), partial(show, stream))
+                n_before += stream.file_offset
     if log is not None:
         complain_of_skipped(log.report(), console)
 
@@ -406,6 +404,15 @@ def list_dropped(errors: Iterable[Exception], count: int, console: Console) -> N
 
 
 # --------------------------------------------------------------------------------- errors
+
+
+@contextmanager
+def reported(name: str, console: Console) -> Iterator[None]:
+    """Report why a file could not be read or written."""
+    try:
+        yield
+    except (OSError, ImportError, ValueError) as error:
+        complain_of(error, name, console)
 
 
 def complain_of(error: Exception, name: str, console: Console) -> None:

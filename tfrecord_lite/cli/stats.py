@@ -11,7 +11,7 @@ from tfrecord_lite import extension as ext
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status, ragged_notes, terminal_width
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, TFRecordError
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.progress import Meter, metered, title_of
 from tfrecord_lite.texts import nearest, plural
 
@@ -69,19 +69,16 @@ def _add_sample(
     collector: Collector, sources: Any, args: argparse.Namespace, console: Console, meter: Meter
 ) -> ext.Sample | None:
     """Draw a sample and examine it; report what fails."""
-    options = inputs.settings_of(args)
-    try:
+    options, sample = inputs.settings_of(args), None
+    with inputs.reported(str(args.files[0]), console):
         sample = ext.draw_sample(sources, num_records=args.sample, options=options, meter=meter)
-    except (OSError, ImportError, ValueError) as error:
-        inputs.complain_of(error, str(args.files[0]), console)
+    if sample is None:
         return None
-    try:
+    with inputs.reported(str(args.files[0]), console):
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
             collector.add(block)
             meter.advance(block.nbytes)
-    except TFRecordError as error:
-        inputs.complain_of(error, str(args.files[0]), console)
     inputs.complain_of_skipped(sample.report, console)
     for file in sample.report.files:
         if file.failure is not None:
