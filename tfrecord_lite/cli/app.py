@@ -143,9 +143,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         known = self._option_string_actions
-        others = [
-            one for one in self.given if one[:2] == "--" and one.partition("=")[0] not in known
-        ]
+        others = [w for w in self.given if w[:2] == "--" and w.partition("=")[0] not in known]
         if message.endswith("required") and others and others[0] != "--":  # the cause of it, maybe
             message = f"unrecognized arguments: {others[0]}"
         Console().complain(f"{message}{_hint(message, self.prog)} (see {self.prog} --help)")
@@ -175,9 +173,8 @@ def make_parser(*names: str, is_whole: bool = False) -> _Parser:
         for title, verbs in GROUPS.items()
     ]
     parser.describe((__doc__ or "").rstrip().replace("{verbs}", "".join(rows)))
-    parser.add_argument(
-        "-V", "--version", action="version", version=f"tfrecord-numpy {__version__}"
-    )
+    version = f"tfrecord-numpy {__version__}"
+    parser.add_argument("-V", "--version", action="version", version=version)
     verbs = parser.add_subparsers(
         prog="tfrecord", metavar="VERB", dest="verb", required=True, help=argparse.SUPPRESS
     )

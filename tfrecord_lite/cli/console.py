@@ -118,8 +118,7 @@ class Console:
         cause = error.__cause__
         if isinstance(cause, BrokenPipeError):
             return Status.PIPE_CLOSED
-        reason = getattr(cause, "strerror", None) or cause
-        _say_error(f"standard output: {reason}")
+        _say_error(f"standard output: {getattr(cause, 'strerror', None) or cause}")
         return Status.FAILED
 
 

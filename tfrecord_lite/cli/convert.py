@@ -160,9 +160,8 @@ def parse_features(text: str, *, lossless: bool = False) -> tfr.Schema:
             columns[name] = flat
             lacking += [name] if match["lacking"] else []
     items = tfr.schema_of(columns, lossless=lossless).to_items()
-    return tfr.Schema.of_items(
-        items | {name: ext.as_missing(name, items[name]) for name in lacking}
-    )
+    items |= {name: ext.as_missing(name, items[name]) for name in lacking}
+    return tfr.Schema.of_items(items)
 
 
 # ----------------------------------------------------------------------------------- summary
@@ -182,21 +181,23 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         return
     if args.json:
         files = sorted([*outputs, *kept], key=lambda one: one.name)
-        document = {
-            "outputs": [
-                {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
-                for one in files
-            ],
-            "failures": [
-                {"file": name, "error": shell_text(str(error))} for name, error in summary.failures
-            ],
-            "rows": summary.rows,
-            "seconds": round(summary.seconds, 3),
-            "damaged_places": summary.damage.num_damaged,
-            "dropped_records": summary.damage.num_message_errors,
-            "rounded": summary.rounded,
-        }
-        console.say_json(document)
+        console.say_json(
+            {
+                "outputs": [
+                    {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
+                    for one in files
+                ],
+                "failures": [
+                    {"file": name, "error": shell_text(str(error))}
+                    for name, error in summary.failures
+                ],
+                "rows": summary.rows,
+                "seconds": round(summary.seconds, 3),
+                "damaged_places": summary.damage.num_damaged,
+                "dropped_records": summary.damage.num_message_errors,
+                "rounded": summary.rounded,
+            }
+        )
     elif outputs or kept:
         n_bytes = sum(output.n_bytes for output in outputs)
         line = f"wrote {plural(sum(one.rows for one in outputs), 'row')}, {human_bytes(n_bytes)}"

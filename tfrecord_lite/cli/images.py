@@ -174,10 +174,6 @@ def _say_json(
     for path, detail in report.problems:
         console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
         console.worsen(Status.DAMAGED)
-    counts = {
-        "images": report.num_images,
-        "image_bytes": report.num_bytes,
-        "classes": report.classes,
-        "problems": len(report.problems),
-    }
+    counts: dict[str, Any] = {"images": report.num_images, "image_bytes": report.num_bytes}
+    counts |= {"classes": report.classes, "problems": len(report.problems)}
     console.say_json({**before, **counts, **after, "seconds": round(report.seconds, 3)})

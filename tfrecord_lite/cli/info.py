@@ -185,9 +185,8 @@ def _features(parts: list[Section]) -> list[dict[str, object]]:
 def _page(info: _Info, args: argparse.Namespace) -> list[str]:
     """Show one file in full."""
     which = " (intact)" if info.is_skipping else " (before the damage)"
-    records = f"{info.n_records:,}{which}"
     rows = [
-        ("records", records if info.damage else f"{info.n_records:,}"),
+        ("records", f"{info.n_records:,}{which if info.damage else ''}"),
         ("file size", "unknown" if info.file_bytes is None else exact_bytes(info.file_bytes)),
     ]
     if info.is_known:
@@ -214,24 +213,21 @@ def _table(infos: list[_Info]) -> list[str]:
     """Show several files, one line each, and their total."""
     sizes = ("on disk", "data", "min", "median", "max")
     heads = ["records", *sizes, "compression", "content", "file"]
-    rows: list[list[str]] = [heads, *map(_row, infos)]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
     n_records = sum(info.n_records for info in infos)
-    rows.append(
-        [
-            f"{n_records:,}",
-            human_bytes(sum(file_sizes)) if len(file_sizes) == len(infos) else "-",
-            human_bytes(sum(info.record_bytes for info in infos)),
-            human_bytes(min(low for low, _, _ in spreads)) if spreads else "-",
-            "",
-            human_bytes(max(high for _, _, high in spreads)) if spreads else "-",
-            "",
-            "",
-            f"total of {plural(len(infos), 'file')}: {plural(n_records, 'record')}",
-        ]
-    )
-    return aligned(rows, ">>>>>><<<")
+    total = [
+        f"{n_records:,}",
+        human_bytes(sum(file_sizes)) if len(file_sizes) == len(infos) else "-",
+        human_bytes(sum(info.record_bytes for info in infos)),
+        human_bytes(min(low for low, _, _ in spreads)) if spreads else "-",
+        "",
+        human_bytes(max(high for _, _, high in spreads)) if spreads else "-",
+        "",
+        "",
+        f"total of {plural(len(infos), 'file')}: {plural(n_records, 'record')}",
+    ]
+    return aligned([heads, *map(_row, infos), total], ">>>>>><<<")
 
 
 def _row(info: _Info) -> list[str]:
@@ -350,15 +346,10 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     if not sources:
         return  # the reason has been reported
-    options: dict[str, Any] = {
-        "columns": args.columns or None,
-        "num_records": args.limit,
-        "sample_size": args.sample,
-        "message_class": args.message,
-        "open_browser": False,
-        **{name: getattr(args, name) for name in ("seed", "max_bytes", "overwrite")},
-        **inputs.read_options(args),
-    }
+    options: dict[str, Any] = {"columns": args.columns or None, "num_records": args.limit}
+    options |= {"sample_size": args.sample, "message_class": args.message, "open_browser": False}
+    options |= {name: getattr(args, name) for name in ("seed", "max_bytes", "overwrite")}
+    options |= inputs.read_options(args)
     output = args.output
     if output == "-":
         if sys.stdout is None:

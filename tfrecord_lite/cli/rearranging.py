@@ -250,13 +250,10 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
     is_piped = any(map(ext.is_file_object, reader.sources))
     if is_piped and args.schema is None:
         return _refuse_stream
-    table = tfr.scan(  # which opens no file if it has a schema
-        list(map(ext.name_of, reader.sources)),
-        schema=args.schema,
-        text=args.text if args.text is not True else not is_piped,
-        sample=args.sample,
-        **inputs.read_options(args),
-    )
+    options: Any = {"schema": args.schema, "sample": args.sample, **inputs.read_options(args)}
+    options["text"] = args.text if args.text is not True else not is_piped
+    # With a schema, no file is opened.
+    table = tfr.scan(list(map(ext.name_of, reader.sources)), **options)
     if not table.column_names:  # of files without records
         return lambda block: np.zeros(len(block), np.bool_)
     with errors_at(source=ext.name_of(reader.sources[0])):

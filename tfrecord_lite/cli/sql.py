@@ -147,9 +147,8 @@ def _copy(
 def _with_integers(schema: Any, batches: Any) -> tuple[Any, Any]:
     """Return rows with int64 for decimals without digits, as DuckDB's sums are, of columns where all fit."""
     pa = ext.imported()
-    narrow = ext.changed_schema(
-        schema, lambda kind: pa.int64() if pa.types.is_decimal(kind) else kind
-    )
+    int64, is_decimal = pa.int64(), pa.types.is_decimal
+    narrow = ext.changed_schema(schema, lambda kind: int64 if is_decimal(kind) else kind)
     if narrow == schema:
         return schema, batches
     table = pa.Table.from_batches(batches, schema)

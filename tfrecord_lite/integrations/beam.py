@@ -276,9 +276,8 @@ class ReadExamples(_Read):
         **options: Unpack[ScanOptions],
     ) -> None:
         self.table: TFRecordTable = scan(paths, columns, schema=schema, **options)
-        super().__init__(
-            self.table.sources, *_elements_of(self.table, elements), max_bytes, options
-        )
+        parts = _elements_of(self.table, elements)
+        super().__init__(self.table.sources, *parts, max_bytes, options)
 
     @property
     def arrow_schema(self) -> Any:

@@ -179,9 +179,8 @@ class _Run:
             # Of context.label, DuckDB takes context for a table.
             path = re.search(rf"\b{re.escape(unknown[2] or ' ')}\.\w+", self.query)
             name = path[0] if path else unknown[1] or unknown[2]
-            hint = _hint(name, self.query, names) or max(
-                map(hint_of, self.tables.values()), default=""
-            )
+            sampled = max(map(hint_of, self.tables.values()), default="")
+            hint = _hint(name, self.query, names) or sampled
             return argument_error(f"there is no column {name!r}{hint}")
         detail = f"the query cannot be run: {first_line(error)}"
         if os.path.exists(self.query):

@@ -70,9 +70,7 @@ def blocks_of(part: FilePart, options: ReadSettings) -> Iterator[Block]:
         ext.warn_of_damage(reader.report)
 
 
-def folder_to_write(
-    path: str | os.PathLike[str], storage_options: StorageOptions
-) -> tuple[str, PartFolder]:
+def folder_to_write(path: Any, storage_options: StorageOptions) -> tuple[str, PartFolder]:
     """Return the name of a directory, or its URL, as workers know it, and the files in it."""
     folder = absolute(os.fspath(path).rstrip("/") or "/")
     return folder, PartFolder(folder, storage_options)

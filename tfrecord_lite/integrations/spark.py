@@ -337,8 +337,8 @@ class TFRecordBatchReader(_ReaderBase):
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
-            names, settings = self._files.names, self._settings
-            parts = ext.file_parts(names, settings, max_bytes=max_bytes, num_parts=number)
+            limits: Any = {"max_bytes": max_bytes, "num_parts": number}
+            parts = ext.file_parts(self._files.names, self._settings, **limits)
         else:
             parts = engines.with_columns(table, self._columns).partitions(max_bytes, number)
         # Parts that follow each other share a task if the middles of both are in its share of all bytes.
@@ -442,9 +442,7 @@ class TFRecordBatchWriter(_WriterBase):
             self._put(written, f"{stem}-c000", iterator, is_first=task == 0)
         return written
 
-    def _put(
-        self, written: _Written, stem: str, batches: Iterable[Any], *, is_first: bool = False
-    ) -> None:
+    def _put(self, written: _Written, stem: str, batches: Any, *, is_first: bool = False) -> None:
         options = self._options
         # Hadoop knows ZLIB by this ending only.
         is_zlib = options["compression"] == "ZLIB"
@@ -455,12 +453,9 @@ class TFRecordBatchWriter(_WriterBase):
         if ext.is_url(path):
             system, place = file_system(path, options["storage_options"])
             system.create_dir(os.path.dirname(place))
-        part = write_part(
-            path,
-            (_rows(batch, self._schema) for batch in batches),
-            schema=self._schema if is_first else None,
-            **{name: options[name] for name in _OF_FILES},
-        )
+        form = {name: options[name] for name in _OF_FILES}
+        rows = (_rows(batch, self._schema) for batch in batches)
+        part = write_part(path, rows, schema=self._schema if is_first else None, **form)
         if part is not None:
             written.rounded += part.rounded
             written.files += [f"{name}{ext.SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
@@ -521,10 +516,9 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
             lists[key] = RaggedFeature(item.kind.dtype)
         else:
             context[key] = item
-    kinds = ext.changed_schema(
-        _arrow_schema_of(types.StructType(fields)),  # floats for decimals, as spark-tfrecord has it
-        lambda kind: pa.float64() if pa.types.is_decimal(kind) else kind,
-    ).types
+    whole = _arrow_schema_of(types.StructType(fields))
+    double, is_decimal = pa.float64(), pa.types.is_decimal  # which spark-tfrecord stores as floats
+    kinds = ext.changed_schema(whole, lambda kind: double if is_decimal(kind) else kind).types
     metadata = None
     if of_sequences:
         features = SequenceSchema(Schema.of_items(context), Schema(lists))
@@ -537,14 +531,11 @@ def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
     leaf = field.dataType
     while leaf.typeName() == "array":
         leaf = leaf.elementType
-    option = None
-    if leaf.typeName().startswith(("date", "timestamp")) and not options["sidecar"]:
-        option = ("sidecar", "true")
-    if leaf.typeName() == "decimal" and options["sidecar"]:
-        option = ("sidecar", "false")
-    if option is not None:
+    word, has_sidecar = leaf.typeName(), options["sidecar"]
+    is_time = word.startswith(("date", "timestamp"))
+    if (is_time and not has_sidecar) or (word == "decimal" and has_sidecar):
         detail = f"a column of {field.dataType.simpleString()} is stored as plain numbers: "
-        detail += f"cast it, or give .option{option}"
+        detail += f"cast it, or give .option{('sidecar', 'true' if is_time else 'false')}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
 
 
@@ -594,9 +585,8 @@ def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, 
     if word not in _DTYPES:
         detail = f"a column of {field.dataType.simpleString()}"
         is_step = is_nested and not of_sequences
-        detail += (
-            " needs recordType=SequenceExample" if is_step else ", which an Example cannot hold"
-        )
+        needs = " needs recordType=SequenceExample"
+        detail += needs if is_step else ", which an Example cannot hold"
         if word in ("udt", "vectorudt"):
             detail += "; pyspark.ml.functions.vector_to_array makes an array of a vector"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)

@@ -46,9 +46,7 @@ Keys = dict[str, str | None]
 # ------------------------------------------------------------------------------------ reading
 
 
-def data_files(
-    paths: Sequence[str], storage_options: StorageOptions = None
-) -> list[tuple[str, Keys]]:
+def data_files(paths: Sequence[str], storage_options: StorageOptions) -> list[tuple[str, Keys]]:
     """List the files of paths, which may be folders or patterns, with the columns of their folders."""
     matches = [match for path in paths for match in _matches(plain(path), storage_options)]
     files: list[tuple[str, Keys]] = []
