@@ -193,9 +193,7 @@ class _Terminated(KeyboardInterrupt):
 def _termination_as_interrupt() -> Iterator[None]:
     """Raise :class:`_Terminated` where SIGTERM or SIGHUP would end the process at once.
 
-    So a file that is being written is removed, as after Ctrl-C. A signal that is ignored
-    (nohup) or that has a handler is left alone; so are all in other threads than the main
-    one, where Python has no handlers.
+    A file that is being written is removed then. A signal that is ignored (nohup) or that has a handler is left alone.
     """
     numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
     is_main = threading.current_thread() is threading.main_thread()
@@ -227,7 +225,6 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
 
 
 def _is_file(words: list[str]) -> bool:
-    """Whether there is a file where a verb should be, maybe after options."""
     if not words or words[0] in ("-h", "--help", "-V", "--version"):
         return False
     names = [name for name in words if name == "-" or (name and not name.startswith("-"))]
@@ -240,7 +237,7 @@ def _is_like_a_file(name: str) -> bool:
 
 
 def _wrong_verb(first: list[str]) -> str:
-    """Return an error about a word that is not a verb, with the one that was probably meant; "" if there is none."""
+    """Return an error about a word that is not a verb; "" if there is none."""
     name = "".join(first)
     if not name or name in VERBS or name.startswith("-"):
         return ""
@@ -268,7 +265,6 @@ def _show_file(words: list[str], console: Console) -> None:
 
 
 def _run(args: argparse.Namespace, console: Console) -> None:
-    """Run a verb; report what fails."""
     console.verb = args.verb
     if args.verb != "recover":
         can_skip = getattr(args, "skip_damage", None) is False

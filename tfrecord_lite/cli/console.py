@@ -51,10 +51,7 @@ class Console:
                 stream.reconfigure(errors="backslashreplace")
 
     def say(self, line: str = "") -> None:
-        """Write one line to standard output, or raise OutputError.
-
-        Control characters, line ends too, are written as escapes.
-        """
+        """Write one line to standard output, control characters as escapes, or raise OutputError."""
         if sys.stdout is None:
             raise OutputError
         try:
@@ -63,11 +60,13 @@ class Console:
         except OSError as error:
             raise OutputError from error
 
-    def open_output(self, *, is_text: bool) -> Any:
-        """Return standard output as a binary file, on a terminal without control characters.
+    def say_lines(self, lines: Iterable[str]) -> None:
+        """Write lines to standard output, or raise OutputError."""
+        for line in lines:
+            self.say(line)
 
-        Raises OutputError if it is closed, InvalidArgumentError if it is a terminal and gets no text.
-        """
+    def open_output(self, *, is_text: bool) -> Any:
+        """Return standard output as a binary file, on a terminal without control characters, or raise."""
         if sys.stdout is None:
             raise OutputError
         self.flush()
@@ -162,10 +161,7 @@ def exact_bytes(n_bytes: int) -> str:
 
 
 def terminal_width() -> int:
-    """Return the characters of a line: what COLUMNS says, or the terminal, or 100.
-
-    As shutil does it, whose import takes longer than reading a short file.
-    """
+    """Return the characters of a line; shutil, which has this too, takes longer to import than reading a short file."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)

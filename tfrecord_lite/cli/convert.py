@@ -91,22 +91,13 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")
     sources = [source for name in args.sources for source in _sources(name)]
-    summary = convert(
-        ext.without_companions(sources),
-        target,
-        Settings(
-            schema=schema,
-            options=inputs.settings_of(args),
-            columns=None if args.columns is None else tuple(args.columns),
-            condition=args.where,
-            make_condition=_condition,
-            compression=args.output_compression,
-            **{name: getattr(args, name) for name in _OF_ROWS},
-        ),
-        shard_bytes=args.bytes_per_shard,
-        num_jobs=args.jobs,
-        **{name: getattr(args, name) for name in ("num_shards", "overwrite", "resume")},
-    )
+    settings: Any = {name: getattr(args, name) for name in _OF_ROWS}
+    settings |= {"schema": schema, "options": inputs.settings_of(args), "condition": args.where}
+    settings |= {"make_condition": _condition, "compression": args.output_compression}
+    settings["columns"] = None if args.columns is None else tuple(args.columns)
+    files: Any = {name: getattr(args, name) for name in ("num_shards", "overwrite", "resume")}
+    files |= {"shard_bytes": args.bytes_per_shard, "num_jobs": args.jobs}
+    summary = convert(ext.without_companions(sources), target, Settings(**settings), **files)
     _show(summary, args, console)
 
 

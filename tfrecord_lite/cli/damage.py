@@ -72,21 +72,18 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
 
 
 def _say_places(report: FileReport, console: Console, *, are_all_wanted: bool) -> None:
-    """Print damaged places, and records that cannot be parsed, as text."""
     is_foreign = _is_foreign(report)
     lines = [s.description + ("" if is_foreign else _lost_in(s)) for s in report.spans]
     if left_out := report.num_damaged - sum(span.num_records for span in report.spans):
         lines.append(f"{report.source}: {left_out:,} more damaged places")
     lines += [str(error.at(source=report.source)) for error in report.message_errors]
     shown = lines if are_all_wanted else lines[: inputs.MAX_LINES]
-    for line in shown:
-        console.say(shell_text(line))
+    console.say_lines(map(shell_text, shown))
     if left_out := len(lines) - len(shown):
         console.say(f"{report.source}: {left_out:,} more lines like these; --all shows them")
 
 
 def _lost_in(span: DamagedSpan) -> str:
-    """Return how much was lost, as the end of a sentence."""
     if not span.length:
         return ""
     lost = f"{plural(span.length, 'byte')} lost"
@@ -96,12 +93,10 @@ def _lost_in(span: DamagedSpan) -> str:
 
 
 def _is_foreign(report: FileReport) -> bool:
-    """Whether the file is not a TFRecord file, of which there is nothing to sum up."""
     return any(span.reason is Reason.NOT_A_TFRECORD for span in report.spans)
 
 
 def _summary(*reports: FileReport) -> str:
-    """Return the end of a line about some files."""
     all_of = DamageReport(reports)
     n_bytes = sum(report.record_bytes for report in reports)
     intact = f"{plural(all_of.records, 'intact record')}, {exact_bytes(n_bytes)}"
@@ -114,7 +109,6 @@ def _summary(*reports: FileReport) -> str:
 
 
 def _losses(all_of: DamageReport | FileReport) -> str:
-    """Return the number of damaged places, and the bytes lost there."""
     lost = f", {lost_of(all_of)} lost" if all_of.lost_bytes > 0 or all_of.breaks_off else ""
     return plural(all_of.num_damaged, "damaged place") + lost
 

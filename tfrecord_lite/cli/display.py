@@ -1,27 +1,10 @@
 """Records as text: features in columns, other messages as trees, text as it is, the rest in hex.
 
-Images, sounds and tensors are said by what they are.
+Everything is cut to the width of the terminal and to a few lines, unless asked for in full; whatever is cut is marked.
 
-Everything is cut to the width of the terminal and to a few lines, unless asked for in full;
-whatever is cut is marked.
-
-Or as JSON, one object a record:
-
-======================  ==============================================================
-Example                 ``{"name": [value, ...], ...}``; null if no kind is set
-SequenceExample         ``{"context": {...}, "feature_lists": {"name": [[...], ...]}}``
-ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
-TensorBoard event       ``{"wall_time": ..., "step": ..., "values": [{"tag": ..., "value": ...}, ...]}``
-of a message's class    protobuf's own JSON, with the names of the .proto file
-serialized tensor       ``{"dtype": "int64", "shape": [2], "values": [1, 2]}``
-any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
-======================  ==============================================================
-
-A value is a number; or a string, for bytes that are text; or ``{"base64": "..."}`` for other
-bytes; or ``{"float": "NaN"}`` (``Infinity``, ``-Infinity``) for a float that JSON cannot
-express. A float always has a point or an exponent, an int64 never, and reading it as float32
-gives the value stored. So nothing is lost except the kind of a list without values, and
-the payload of a NaN.
+Or as JSON, one object a record, as the page of the command line has it. A float always has a point or an exponent, an
+int64 never, and reading it as float32 gives the value stored: nothing is lost except the kind of a list without values,
+and the payload of a NaN.
 """
 
 from __future__ import annotations
@@ -58,10 +41,7 @@ _MAX_TREE_LINES = 60
 def record_lines(
     content: Content, width: int | None, tree: Tree | None, restored: Mapping[str, AnyArray]
 ) -> Iterator[str]:
-    """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None.
-
-    `restored` are the features that had another dtype before they were stored.
-    """
+    """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None."""
     if tree is not None:
         lines = tree_lines(tree, width)
         yield from islice(lines, None if width is None else _MAX_TREE_LINES)
@@ -90,7 +70,6 @@ def _tensor_of(content: Content) -> AnyArray | None:
 
 
 def _tensor_lines(content: Content, array: AnyArray, width: int | None) -> Iterator[str]:
-    """Yield dtype, shape and values of a tensor."""
     what = recognize_value(content.record)
     label = f"  {what.label} {what.details}  "
     room = None if width is None else max(width - len(label), _MIN_ROOM)
@@ -150,7 +129,6 @@ def _leaf_text(value: Any, room: int | None) -> str:
 
 
 def _hex_lines(data: bytes, max_rows: int | None) -> Iterator[str]:
-    """Yield bytes in rows: offset, hex, and printable ASCII."""
     shown = data if max_rows is None else data[: max_rows * _HEX_ROW_BYTES]
     for at in range(0, len(shown), _HEX_ROW_BYTES):
         row = shown[at : at + _HEX_ROW_BYTES]
@@ -161,7 +139,6 @@ def _hex_lines(data: bytes, max_rows: int | None) -> Iterator[str]:
 
 
 def _text_lines(text: str, width: int | None) -> Iterator[str]:
-    """Yield the lines of a text, all characters printable."""
     lines = text.splitlines()
     most = len(lines) if width is None else _MAX_TEXT_LINES
     for line in lines[:most]:
@@ -289,7 +266,6 @@ def _fields_as_json(message: Any) -> dict[str, Any]:
 
 
 def _event_as_json(record: bytes) -> dict[str, Any]:
-    """Return what an event says: wall time, step, and a summary's values with their tags."""
     event = parse_message(record, tfr.messages.Event)
     fields = _fields_as_json(event)
     if fields.pop("summary", None) is not None:
@@ -311,7 +287,6 @@ def _summary_value(value: Any) -> Any:
 
 
 def _array_as_json(array: AnyArray) -> Any:
-    """Return an array as nested lists."""
     if array.ndim:
         return [_array_as_json(np.asarray(part, array.dtype)) for part in array]
     if array.dtype == object:

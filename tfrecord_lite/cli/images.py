@@ -154,14 +154,12 @@ def run_unpack(args: argparse.Namespace, console: Console) -> None:
 
 
 def _say_problems(report: ImageReport, console: Console) -> None:
-    """Print a line for each image that was left out."""
     for path, detail in report.problems:
         console.say(f"{path}: {detail}")
         console.worsen(Status.DAMAGED)
 
 
 def _images_of(report: ImageReport) -> str:
-    """Say how many images there are, of how many classes and bytes."""
     classes = plural(len(report.classes), "class", "classes")
     of = f" of {classes}" if report.classes else ""
     return f"{plural(report.num_images, 'image')}{of}, {exact_bytes(report.num_bytes)}"
@@ -170,7 +168,6 @@ def _images_of(report: ImageReport) -> str:
 def _say_json(
     report: ImageReport, console: Console, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """Print an object for each image that was left out, and one about all."""
     for path, detail in report.problems:
         console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
         console.worsen(Status.DAMAGED)

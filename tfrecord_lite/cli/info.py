@@ -33,8 +33,6 @@ def add_info(parser: argparse.ArgumentParser) -> None:
 
 
 class _Info(NamedTuple):
-    """What is known about one file."""
-
     name: str
     compression: str
     file_bytes: int | None
@@ -89,12 +87,10 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
     inputs.for_each(sources, args, console, add_info)
     if args.json or not infos:
         return
-    for line in _page(infos[0], args) if len(sources) == 1 else _table(infos):
-        console.say(line)
+    console.say_lines(_page(infos[0], args) if len(sources) == 1 else _table(infos))
 
 
 def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
-    """Read a file to its end, or to its first damage."""
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
     damage = None
@@ -170,7 +166,6 @@ def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
 
 
 def _features(parts: list[Section]) -> list[dict[str, object]]:
-    """Describe features without their values."""
     described: list[dict[str, object]] = []
     for section in parts:
         for row in section.rows:
@@ -183,7 +178,6 @@ def _features(parts: list[Section]) -> list[dict[str, object]]:
 
 
 def _page(info: _Info, args: argparse.Namespace) -> list[str]:
-    """Show one file in full."""
     which = " (intact)" if info.is_skipping else " (before the damage)"
     rows = [
         ("records", f"{info.n_records:,}{which if info.damage else ''}"),
@@ -210,7 +204,6 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
 
 
 def _table(infos: list[_Info]) -> list[str]:
-    """Show several files, one line each, and their total."""
     sizes = ("on disk", "data", "min", "median", "max")
     heads = ["records", *sizes, "compression", "content", "file"]
     spreads = [info.sizes for info in infos if info.sizes]

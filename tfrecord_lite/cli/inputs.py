@@ -1,8 +1,7 @@
 """From arguments to open files: the arguments that verbs share, the loop over files, and what is said of errors.
 
-An argument has the name of its keyword in Python (``--max-record-bytes``), so errors of the
-library say what to do here too. A failure to open or read one file is reported in one line, and the next
-file is read.
+An argument has the name of its keyword in Python (``--max-record-bytes``), so errors of the library say what to do
+here too.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ from typing import IO, Any, TypeAlias, cast
 from tfrecord_lite import extension as ext
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, argument_error
-from tfrecord_lite.extension import RecordStream, SkippingStream, Source
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class
 
-Records: TypeAlias = "RecordStream | SkippingStream"
+Records: TypeAlias = "ext.RecordStream | ext.SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 Work: TypeAlias = Callable[[Records, Callable[[], None]], None]
 
@@ -60,8 +58,7 @@ class _StandardInput:
         """Return up to `n_bytes` bytes, empty at the end; None if it would have to wait."""
         # Not from the buffer, which treats an empty non-blocking pipe as one that has ended.
         buffer: Any = sys.stdin.buffer
-        data: bytes | None = getattr(buffer, "raw", buffer).read(n_bytes)
-        return data
+        return getattr(buffer, "raw", buffer).read(n_bytes)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------ arguments
@@ -87,10 +84,7 @@ def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None
 
 
 def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> None:
-    """Declare how to read files: what :func:`read_options` makes keywords of readers of.
-
-    The help of all verbs explains them, and the help of each verb names the ones it has.
-    """
+    """Declare how to read files; the help of all verbs explains it."""
     text = argparse.SUPPRESS
     if can_skip:
         add(parser, "--skip-damage", text)
@@ -115,7 +109,7 @@ def read_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def skip_quietly(span: object) -> None:
-    """Skip damage, which a report has in the end; a function that other processes can load."""
+    """Skip damage, which a report has in the end; processes can load this function."""
 
 
 def settings_of(args: argparse.Namespace) -> ReadSettings:
@@ -299,7 +293,7 @@ def sample_size(text: str) -> int | None:
 # ---------------------------------------------------------------------------------- files
 
 
-def source_of(name: str) -> Source:
+def source_of(name: str) -> ext.Source:
     """Return a name as a source: standard input for ``-``; raise OSError if it is closed."""
     if name != "-":
         return name
@@ -308,7 +302,7 @@ def source_of(name: str) -> Source:
     return cast("IO[bytes]", _StandardInput())
 
 
-def sources_of(name: str) -> list[Source]:
+def sources_of(name: str) -> list[ext.Source]:
     """List the files of a name; for a directory of TensorFlow Datasets, the files of all splits."""
     if name == "-":
         return [source_of(name)]
@@ -348,9 +342,9 @@ def check_ending(target: str, more: str = "") -> None:
         raise argument_error(detail, source=target)
 
 
-def find(args: argparse.Namespace, console: Console) -> list[Source]:
+def find(args: argparse.Namespace, console: Console) -> list[ext.Source]:
     """List the files that the arguments name; report a pattern that matches none."""
-    sources: list[Source] = []
+    sources: list[ext.Source] = []
     for file in args.files:
         try:
             sources += sources_of(file)
@@ -365,8 +359,7 @@ def for_each(
 ) -> None:
     """Open one file after the other and call `work` with its records; report what fails.
 
-    `work` may call its second argument to show how far the files were read. With ``--skip-damage`` what
-    was lost is reported at the end.
+    `work` may call its second argument to show how far the files were read.
     """
     settings = settings_of(args)
     log = ext.DamageLog("skip", None) if getattr(args, "skip_damage", False) else None
@@ -374,12 +367,12 @@ def for_each(
     with metered(None if is_shown else False, title_of(sources), "bytes") as meter:
         total = total_bytes(sources) if meter.is_on else None
 
-        def show(stream: RecordStream) -> None:
+        def show(stream: ext.RecordStream) -> None:
             meter.update(n_before + stream.file_offset, total)
 
         for source in sources:
             name = ext.name_of(source)
-            with reported(name, console), closing(RecordStream(source, settings)) as stream:
+            with reported(name, console), closing(ext.RecordStream(source, settings)) as stream:
                 work(stream if log is None else log.skipping(stream), partial(show, stream))
                 n_before += stream.file_offset
     if log is not None:
@@ -431,10 +424,7 @@ def status_of(fault: Any) -> Status:
 
 
 def text_of(error: Any, name: str) -> str:
-    """Return an error's text in one line that begins with a file's name.
-
-    That is the file that the error itself names, if any: it may be another one.
-    """
+    """Return an error's text in one line that begins with a file's name, that of the error itself if it has one."""
     if isinstance(error, DataLossError):
         return str(error)
     about = getattr(error, "filename", None) or getattr(error, "source", None)

@@ -242,7 +242,6 @@ def _say_outcome(done: Any, args: argparse.Namespace, console: Console, n_droppe
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
-    """Return the function that chooses which records of a block to keep."""
     from tfrecord_lite.apps.tables.table import hint_of  # noqa: PLC0415 - optional
     from tfrecord_lite.integrations.duckdb import Where, imported  # noqa: PLC0415 - optional
 

@@ -99,7 +99,6 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Raise if the output is a file that the query reads, or exists and is not to be replaced."""
     from tfrecord_lite.integrations.duckdb import names_in  # noqa: PLC0415 - needs duckdb
 
     for name in names_in(args.query):
@@ -162,7 +161,6 @@ def _with_integers(schema: Any, batches: Any) -> tuple[Any, Any]:
 
 
 def _print_table(reader: Any, max_rows: int, console: Console) -> None:
-    """Print the first rows in columns, and whether there are more."""
     from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in  # noqa: PLC0415 - needs pyarrow
 
     names, rounded = reader.schema.names, rounded_in(reader.schema)
@@ -200,7 +198,6 @@ def _values(column: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as text of one line, cut to fit."""
     if value is None:
         return "null"
     if isinstance(value, bytes):

@@ -68,7 +68,6 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
 def _add_sample(
     collector: Collector, sources: Any, args: argparse.Namespace, console: Console, meter: Meter
 ) -> ext.Sample | None:
-    """Draw a sample and examine it; report what fails."""
     options, sample = inputs.settings_of(args), None
     with inputs.reported(str(args.files[0]), console):
         sample = ext.draw_sample(sources, num_records=args.sample, options=options, meter=meter)
@@ -89,7 +88,6 @@ def _add_sample(
 def _show(
     statistics: Statistics, sample: ext.Sample | None, args: argparse.Namespace, console: Console
 ) -> None:
-    """Print the statistics as text or JSON."""
     chosen = set(statistics)
     if args.columns is not None:
         for name in args.columns:
@@ -109,10 +107,8 @@ def _show(
     if console.status == Status.DAMAGED and not args.skip_damage and sample is None:
         title += " (before the damage)"
     console.say(title)
-    for line in statistics.lines(terminal_width(), chosen, has_blocks=console.is_utf8):
-        console.say(line)
-    for line in ragged_notes(sorted(chosen)):
-        console.say(line)
+    console.say_lines(statistics.lines(terminal_width(), chosen, has_blocks=console.is_utf8))
+    console.say_lines(ragged_notes(sorted(chosen)))
 
 
 def _as_json(statistics: Statistics, sample: ext.Sample | None, chosen: set[str]) -> Any:
@@ -121,12 +117,10 @@ def _as_json(statistics: Statistics, sample: ext.Sample | None, chosen: set[str]
         if section in described:
             features = described[section]
             described[section] = {name: features[name] for name in features if name in chosen}
-    drawn = sample and {
-        "method": sample.method,
-        "is_whole": sample.is_whole,
-        "total_records": sample.num_records,
-    }
-    return {**described, "sample": drawn}
+    if sample is None:
+        return {**described, "sample": None}
+    drawn: dict[str, Any] = {"method": sample.method, "is_whole": sample.is_whole}
+    return {**described, "sample": {**drawn, "total_records": sample.num_records}}
 
 
 # ----------------------------------------------------------------------------------- diff
@@ -137,15 +131,13 @@ def add_diff(parser: argparse.ArgumentParser) -> None:
     inputs.add_json(parser, "one JSON object")
     inputs.add(parser, "--no-records", "compare distributions only, not the records one by one")
     text = "allow differences up to this one; may be repeated"
-    more: Any = {"action": "append", "default": []}
-    inputs.add(parser, "--threshold NAME=VALUE", text, _threshold, **more)
+    inputs.add(parser, "--threshold NAME=VALUE", text, _threshold, action="append", default=[])
     inputs.add(parser, "a A", "a path, a URL, a pattern or shards; - for standard input")
     inputs.add(parser, "b B", "the same of the other data set")
     inputs.add_reading(parser, can_skip=True)
 
 
 def _threshold(text: str) -> tuple[str, float]:
-    """Parse a name and a number."""
     name, _, value = text.partition("=")
     try:
         return name.strip(), float(value)
@@ -196,8 +188,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     if args.json:
         console.say_json(comparison.describe())
     else:
-        for line in str(comparison).splitlines():
-            console.say(line)
+        console.say_lines(str(comparison).splitlines())
     if not comparison.is_same:
         console.worsen(Status.DAMAGED)
 
@@ -210,8 +201,8 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
     inputs.add_json(parser, "the schema as one line of JSON")
     inputs.add_limit(parser, "read the first N records only")
     text = "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or FixedLenSequenceFeature"
-    words: Any = {"choices": ("ragged", "varlen", "padded"), "default": "ragged"}
-    inputs.add(parser, "--variable", text, **words)
+    choices = ("ragged", "varlen", "padded")
+    inputs.add(parser, "--variable", text, choices=choices, default="ragged")
     inputs.add_files(parser)
 
 
@@ -243,7 +234,7 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
         return  # the reason has been reported
     if not args.json:
         examples: Any = getattr(summary, "context", summary)
-        _say_table("\n".join([str(summary), *ragged_notes(examples)]), console)
+        console.say_lines([*str(summary).split("\n"), *ragged_notes(examples)])
     try:
         schema = summary.schema(variable=args.variable)
     except InvalidArgumentError as error:
@@ -252,10 +243,4 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
     if args.json:
         console.say_json({**json.loads(schema.to_json()), "summary": summary.describe()})
     else:
-        console.say()
-        _say_table(str(schema), console)
-
-
-def _say_table(text: str, console: Console) -> None:
-    for line in text.split("\n"):
-        console.say(line)
+        console.say_lines(["", *str(schema).split("\n")])

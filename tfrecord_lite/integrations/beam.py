@@ -88,7 +88,6 @@ class _Read(_TransformBase):
 def _elements_in(
     part: FilePart, how: ReadSettings, size: int | None, make: _Maker
 ) -> Iterator[Any]:
-    """Yield the elements of a part, in a worker."""
     count = partial(Metrics.counter, "tfrecord_lite")
     reader = ext.PartReader(part, how)
     for block in fitting_blocks(reader, size):
@@ -176,7 +175,6 @@ class ReadAllTFRecords(_Read):
 
 
 def _elements_of(table: TFRecordTable, elements: Elements) -> tuple[_Maker, Any]:
-    """Return what makes the elements of a block, and their type."""
     if elements == "arrow":
         whole = pa.Table
         return lambda block: [whole.from_batches([table.to_batch(block)])], whole
@@ -401,8 +399,6 @@ def _closed_on_error(file: Any, writer: TFRecordWriter) -> Iterator[None]:
 
 
 class _Records:
-    """Writes records as they are to a file."""
-
     def __init__(self, writer: TFRecordWriter) -> None:
         self._writer = writer
 
@@ -473,12 +469,10 @@ class _Examples:
         if of_rows is not None:
             detail = "tables among dictionaries or rows, whose types do not fit into one sidecar; "
             raise argument_error(detail + "give sidecar=False")
-        sidecar: Sidecar = self._of_tables.described()
-        return sidecar
+        return self._of_tables.described()  # type: ignore[no-any-return]
 
 
 def _row_of(value: Any) -> Mapping[str, Any]:
-    """Return a dictionary, or a row of Beam's as one."""
     if isinstance(value, Mapping):
         return value
     as_dict = getattr(value, "_asdict", None) or getattr(value, "as_dict", None)
@@ -486,13 +480,10 @@ def _row_of(value: Any) -> Mapping[str, Any]:
         kind = type(value).__name__
         detail = f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {kind}"
         raise TypeError(f"{detail}; bytes are for WriteTFRecords")
-    row: Mapping[str, Any] = as_dict()
-    return row
+    return as_dict()  # type: ignore[no-any-return]
 
 
 class _Write(_TransformBase):
-    """Writes elements with a sink."""
-
     def __init__(self, sink: _Sink) -> None:
         super().__init__()
         self._sink = sink

@@ -134,7 +134,6 @@ def _frame(
 
 
 def _dtypes(table: TFRecordTable, backend: str | None) -> dict[str, Any]:
-    """Return the dtype of each column; None for what pandas makes of it."""
     if backend == "pyarrow":
         arrow_dtype = library("pandas").ArrowDtype
         return {field.name: arrow_dtype(field.type) for field in table.arrow_schema}
@@ -210,10 +209,7 @@ def _records(parts: Any, options: ReadSettings, _state: str) -> list[bytes]:
 
 
 def _state_of(sources: Iterable[str]) -> str:
-    """Return what distinguishes files from earlier files of the same names.
-
-    It makes the keys of tasks, by which Dask finds what it has computed already.
-    """
+    """Return what distinguishes files from earlier files of the same names, for the keys of tasks."""
     names = sorted(set(sources))
     if any(map(is_url, names)):
         return uuid.uuid4().hex
@@ -353,7 +349,6 @@ class Job:
 
 
 def _write(frame: Any, path: str, with_index: Any, options: Any, job: Any) -> WrittenPart | None:
-    """Write a partition."""
     if not len(frame):
         return None
     table = imported().Table.from_pandas(frame, preserve_index=with_index)

@@ -38,7 +38,7 @@ _FILE = re.compile(
 """A quoted name where a query may have a table."""
 
 _DUCKDB_FILES = re.compile(
-    r"\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$", re.IGNORECASE
+    r"(?i)\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$"
 )
 """The names of files that DuckDB reads directly."""
 
@@ -111,8 +111,6 @@ def sql(query: str, *, schema: ext.SchemaLike | None = None, **options: Unpack[S
 
 
 class _Run:
-    """One run of a query, and the tables of the files that it names."""
-
     def __init__(self, query: str, options: Any) -> None:
         self.query, self.connection = query, imported().connect(":memory:")
         self.tables: dict[str, TFRecordTable] = {}
@@ -405,7 +403,6 @@ def _columns_of(connection: Any, expression: str, names: list[str], hint: str) -
 
 
 def _parsed(connection: Any, expression: str) -> dict[str, Any]:
-    """Return the tree of a condition."""
     if not isinstance(expression, str):
         raise TypeError(f"a condition must be a str, not {type(expression).__name__}")
     if not expression.strip():
@@ -418,7 +415,6 @@ def _parsed(connection: Any, expression: str) -> dict[str, Any]:
 
 
 def _parsed_query(connection: Any, query: str) -> Any:
-    """Return the tree of a query, or raise if it is wrong."""
     with connection.cursor() as cursor:
         rows = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
     tree = json.loads(rows[0][0])
@@ -428,7 +424,6 @@ def _parsed_query(connection: Any, query: str) -> Any:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Iterate over all objects in JSON."""
     if isinstance(tree, dict):
         yield tree
         tree = list(tree.values())
@@ -438,7 +433,6 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _hint(name: str, expression: str, names: list[str]) -> str:
-    """Return the end of an error text about an unknown column."""
     for column in names:
         is_it = column == name.replace(".", "/") or (name in column and column in expression)
         if not column.isidentifier() and is_it:

@@ -13,7 +13,6 @@ from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import FilePart, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def absolute(paths: Any) -> Any:
 
 
 def scan_for_workers(
-    paths: Sources, columns: Sequence[str] | None, schema: Any, options: ScanOptions
+    paths: ext.Sources, columns: Sequence[str] | None, schema: Any, options: ScanOptions
 ) -> TFRecordTable:
     """Return the table of files and directories, under names that workers can open."""
     if options.pop("num_workers", 0):
@@ -62,7 +61,7 @@ def batches_of(part: TablePartition) -> Iterator[Any]:
             ext.warn_of_damage(batches.report)
 
 
-def blocks_of(part: FilePart, options: ReadSettings) -> Iterator[Block]:
+def blocks_of(part: ext.FilePart, options: ReadSettings) -> Iterator[Block]:
     """Yield the blocks of a part of a file; warn of what was skipped."""
     reader = ext.PartReader(part, options)
     yield from reader.blocks()
@@ -70,7 +69,7 @@ def blocks_of(part: FilePart, options: ReadSettings) -> Iterator[Block]:
         ext.warn_of_damage(reader.report)
 
 
-def folder_to_write(path: Any, storage_options: StorageOptions) -> tuple[str, PartFolder]:
+def folder_to_write(path: Any, storage_options: ext.StorageOptions) -> tuple[str, PartFolder]:
     """Return the name of a directory, or its URL, as workers know it, and the files in it."""
     folder = absolute(os.fspath(path).rstrip("/") or "/")
     return folder, PartFolder(folder, storage_options)

@@ -120,8 +120,6 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
 
 
 class _RecordIterator(grain.DatasetIterator):  # type: ignore[misc]
-    """One iteration, which can be resumed."""
-
     def __init__(self, dataset: Dataset[Any]) -> None:
         super().__init__()
         self._elements = iter(dataset)
@@ -151,8 +149,6 @@ class _RecordIterator(grain.DatasetIterator):  # type: ignore[misc]
 
 
 class _RecordIterDataset(grain.IterDataset):  # type: ignore[misc]
-    """The elements of a data set."""
-
     def __init__(self, dataset: Dataset[Any]) -> None:
         super().__init__()
         self._dataset = dataset

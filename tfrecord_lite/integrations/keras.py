@@ -186,5 +186,4 @@ def _check(labels: list[str], names: list[str]) -> None:
 
 
 def _alone(columns: dict[str, Any]) -> Any:
-    """Return the only column, or all."""
     return next(iter(columns.values())) if len(columns) == 1 else columns

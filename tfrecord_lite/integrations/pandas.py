@@ -196,7 +196,6 @@ def _word_of_objects(name: str, series: Any) -> Word:
 
 
 def _form_of(item: Any) -> str:
-    """Return a word for what an object is."""
     if isinstance(item, np.ndarray):
         inner = item.flat if item.dtype == object else ()
         return "array" if _NESTED.isdisjoint(map(_form_of, inner)) else "nested"
@@ -245,7 +244,6 @@ def _made(make: Any, array: Any, **arguments: Any) -> Any:
 
 
 def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: int) -> Any:
-    """Return the index of all rows; take its levels out of the arrays."""
     pd = library("pandas")
     if levels := description.get("index"):
         levels = [_made(pd.Index, arrays.pop(feature), name=name) for feature, name in levels]
@@ -333,7 +331,6 @@ def _array(name: str, column: Any, word: Any) -> Any:  # noqa: PLR0912 - a case 
 
 
 def _arrays(name: str, column: Any) -> list[Any]:
-    """Return lists as arrays, with None for those that are missing."""
     lists, _ = arrow.open_column(name, column)[name]
     rows = result(lists, with_objects=True)
     if isinstance(rows, RaggedTensor):

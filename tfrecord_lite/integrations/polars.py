@@ -2,9 +2,6 @@
 
 The word of a column is the name of its dtype, such as ``"Int8"``, or ``{"ipc": ...}``: a column of it
 without rows, as an Arrow IPC file in base64.
-
-A lazy frame's query passes its columns, its row limit and its filters: columns that it does not
-name are not parsed, reading stops at the limit, and rows that a filter drops leave with their batch.
 """
 
 from __future__ import annotations
@@ -198,5 +195,4 @@ def _frames(
 
 
 def _frame(batch: Any) -> Any:
-    """Return a table or batch of Arrow as a frame."""
     return library("polars").from_arrow(batch, rechunk=False)

@@ -18,7 +18,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import WrittenPart, part_ending, write_part
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.extension import Sources
+from tfrecord_lite.extension import Sources, first_of
 from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import WriteOptions, check_keywords
 
@@ -147,8 +147,7 @@ class TFRecordDatasource(_SourceBase):
             detail = "there is a column 'path' already, so include_paths= cannot add it"
             raise argument_error(detail)
         self._table: TFRecordTable = table
-        everything = table.column_names + (["path"] if include_paths else [])
-        names = dict(zip(everything, everything, strict=True))
+        names = {n: n for n in [*table.column_names, *(["path"] if include_paths else [])]}
         self._form = _BlockForm(table.arrow_schema, names, tensors, include_paths)
         self._num_tasks = num_tasks
         self._partitions: dict[int, list[TablePartition]] = {}  # by the number of tasks
@@ -193,13 +192,9 @@ class TFRecordDatasource(_SourceBase):
 
 
 def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator[Any]:
-    """Yield tables of some megabytes, in a worker."""
-    n_rows = 0
-    for batch in engines.batches_of(part):  # which may warn, as Ray shows on the driver
+    # Warnings are shown on the driver.
+    for batch in first_of(engines.batches_of(part), limit):
         yield form.table(batch, part.source)
-        n_rows += len(batch)
-        if limit is not None and n_rows >= limit:
-            break
 
 
 @dataclass(frozen=True)
@@ -237,7 +232,6 @@ class _BlockForm:
         return pa.Table.from_arrays(arrays, list(self.names.values()), metadata=self.whole.metadata)
 
     def _array(self, array: Any) -> Any:
-        """Return a column, as a tensor if that is wanted and it is one."""
         shape, flat = [], array
         while self.tensors and pa.types.is_fixed_size_list(flat.type):
             shape.append(flat.type.list_size)

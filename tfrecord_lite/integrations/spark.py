@@ -63,7 +63,6 @@ _OF_FILES = "compression", "lossless", "sidecar", "storage_options"
 """The options of a write that are about each file."""
 _BYTE_ARRAY = "byteArray"
 _CONTEXT, _LISTS = "context/", "feature_lists/"
-_PARTS = _CONTEXT, _LISTS
 """How names of columns of SequenceExamples begin."""
 
 
@@ -130,7 +129,6 @@ class TFRecordDataSource(_SourceBase):
 
 
 def _names(text: str) -> list[str]:
-    """Return names: a list of JSON, or separated by commas."""
     if text.lstrip().startswith("["):
         return [str(name) for name in json.loads(text)]
     return [name.strip() for name in text.split(",") if name.strip()]
@@ -149,11 +147,8 @@ def _compression(text: str) -> str:
 
 
 _RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
-_WHERE: Parsers = {
-    "path": str,
-    "storageOptions": json.loads,
-    "recordType": lambda text: _RECORD_TYPES[text.lower()],
-}
+_WHERE: Parsers = {"path": str, "storageOptions": json.loads}
+_WHERE["recordType"] = lambda text: _RECORD_TYPES[text.lower()]
 _READ: Parsers = {
     **_WHERE,
     "compression": lambda text: "infer" if text.lower() == "infer" else _compression(text),
@@ -171,13 +166,8 @@ _READ: Parsers = {
     "numPartitions": int,
     "maxPartitionBytes": _number,
 }
-_WRITE: Parsers = {
-    **_WHERE,
-    "compression": _compression,
-    "partitionBy": _names,
-    "lossless": _flag,
-    "sidecar": _flag,
-}
+_WRITE: Parsers = {**_WHERE, "compression": _compression, "partitionBy": _names}
+_WRITE |= {"lossless": _flag, "sidecar": _flag}
 
 
 def _parsed(options: Mapping[str, str], known: Parsers) -> dict[str, Any]:
@@ -196,7 +186,6 @@ def _parsed(options: Mapping[str, str], known: Parsers) -> dict[str, Any]:
 
 
 def _read_options(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of a read."""
     options = _parsed(texts, _READ)
     path = options.pop("path", "")
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
@@ -208,7 +197,6 @@ def _read_options(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _write_options(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of a write, all of them."""
     options: dict[str, Any] = {"path": "", "compression": "", "storage_options": None}
     options |= {"record_type": "Example", "partition_by": [], "lossless": False}
     options |= _parsed(texts, _WRITE)
@@ -229,8 +217,6 @@ def _write_options(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 class _Files:
-    """The files of a read, and their table; with a schema of Spark's, or an inferred one."""
-
     def __init__(self, options: Mapping[str, Any], schema: Any = None) -> None:
         self.options = options
         settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
@@ -289,7 +275,7 @@ class _Files:
 
 def _features_of(fields: Sequence[Any]) -> Any:
     """Return the features that columns of Spark's are read from: of SequenceExamples if names say a part."""
-    if not any(field.name.startswith(_PARTS) for field in fields):
+    if not any(field.name.startswith((_CONTEXT, _LISTS)) for field in fields):
         return Schema.of_items({field.name: _feature_of(field)[0] for field in fields})
     context: dict[str, SchemaItem] = {}
     lists: dict[str, Any] = {}
@@ -397,8 +383,6 @@ def _scalar(name: str, text: str | None, kind: Any) -> Any:
 
 @dataclass
 class _Written(datasource.WriterCommitMessage):  # type: ignore[misc]
-    """What an attempt of a task has written: its folder, and the files in it."""
-
     folder: str
     files: list[str]
     rounded: list[str]
@@ -492,7 +476,6 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
 
 
 def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
-    """Return the Arrow schema of rows, None for records as they are; raise if a column cannot be in them."""
     record_type = options["record_type"]
     if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
@@ -540,7 +523,6 @@ def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
 
 
 def _rows(batch: Any, schema: Any) -> Any:
-    """Return the rows of a batch of Spark's in a schema, or without one records."""
     if schema is None:
         column = batch.column(0)
         if column.null_count:
@@ -601,18 +583,12 @@ def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, 
 
 
 def _spark_type(name: str, kind: Any) -> Any:
-    """Return the type of Spark for one of Arrow; raise if there is none."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if _is_list(kind):
         return types.ArrayType(_spark_type(name, kind.value_type))
-    wider = {
-        "uint8": pa.int16(),
-        "uint16": pa.int32(),
-        "uint32": pa.int64(),
-        "uint64": pa.decimal128(20, 0),
-        "halffloat": pa.float32(),
-    }
+    wider = {"uint8": pa.int16(), "uint16": pa.int32(), "uint32": pa.int64()}
+    wider |= {"uint64": pa.decimal128(20, 0), "halffloat": pa.float32()}
     try:
         return from_arrow_type(wider.get(str(kind), kind), prefer_timestamp_ntz=True)
     except Exception:  # noqa: BLE001 - Spark's errors, of many classes
@@ -638,5 +614,4 @@ def _converted(array: Any, kind: Any) -> Any:
 
 
 def _is_list(kind: Any) -> bool:
-    """Return whether a type of Arrow's is one of lists."""
     return ext.form_of(kind) in ("list", "fixed list")

@@ -26,7 +26,6 @@ from pyarrow import fs
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.record_format import file_system
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import StorageOptions
 
 __all__ = ["Job", "column_type", "data_files", "folder_of"]
 
@@ -46,7 +45,7 @@ Keys = dict[str, str | None]
 # ------------------------------------------------------------------------------------ reading
 
 
-def data_files(paths: Sequence[str], storage_options: StorageOptions) -> list[tuple[str, Keys]]:
+def data_files(paths: Sequence[str], storage_options: ext.StorageOptions) -> list[tuple[str, Keys]]:
     """List the files of paths, which may be folders or patterns, with the columns of their folders."""
     matches = [match for path in paths for match in _matches(plain(path), storage_options)]
     files: list[tuple[str, Keys]] = []
@@ -74,8 +73,7 @@ def plain(path: str) -> str:
     return path.rstrip("/") if ext.is_url(path) else os.path.abspath(path)
 
 
-def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
-    """Return the files and folders that a path names; a pattern matches no hidden ones."""
+def _matches(path: str, storage_options: ext.StorageOptions) -> list[Any]:
     sources = ext.expand(path, storage_options if ext.is_url(path) else None, folders="keep")
     if [*sources] == [path]:
         return sources
@@ -86,8 +84,7 @@ def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
     return shown
 
 
-def _names_below(folder: str, storage_options: StorageOptions) -> Iterator[str]:
-    """Yield the names of all files below a folder, relative to it, sorted."""
+def _names_below(folder: str, storage_options: ext.StorageOptions) -> Iterator[str]:
     system, place = file_system(folder, storage_options)
     selector = fs.FileSelector(place, recursive=True, allow_not_found=True)
     for path in sorted(info.path for info in system.get_file_info(selector) if info.is_file):
@@ -107,7 +104,6 @@ def _is_data(inner: str) -> bool:
 
 
 def _keys(inner: str) -> Keys:
-    """Return the columns that the folders of a relative name are."""
     pairs = [part.split("=", 1) for part in inner.split("/")[:-1]]
     return {unquote(name): None if text == NULL_TEXT else unquote(text) for name, text in pairs}
 
@@ -149,7 +145,7 @@ class Job:
     name: str
     """Differs between jobs, and is in the names of files."""
     overwrite: bool = False
-    storage_options: StorageOptions = None
+    storage_options: ext.StorageOptions = None
 
     def attempt(self, task: int, attempt: int) -> str:
         """Return the folder, relative to the job's, of one attempt of a task."""

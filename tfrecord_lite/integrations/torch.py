@@ -27,7 +27,7 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
-from tfrecord_lite.extension import current_worker, register_with_torch
+from tfrecord_lite.extension import current_worker, library, register_with_torch
 from tfrecord_lite.integrations.indexed import IndexedExamples
 from tfrecord_lite.options import hinted
 
@@ -67,7 +67,6 @@ def as_tensors(element: Any) -> Any:
 
 
 def _tensors(element: Any, key: str | None) -> Any:
-    """Make tensors of what is in the column `key`."""
     if isinstance(element, dict):
         tensors = {name: _tensors(value, name) for name, value in element.items()}
         return tensors if current_worker() is None else _SentDict(tensors)
@@ -146,7 +145,6 @@ class _SentDict(dict[str, Any]):
 
 
 def _received(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Make tensors of the values that were sent as arrays."""
     from_numpy = _torch().from_numpy
     for name in names:
         values[name] = from_numpy(values[name])
@@ -269,7 +267,6 @@ class IterableTensors:
 
 
 def _made(*element: Any) -> Any:
-    """Make tensors of an element, or of the parts of a tuple."""
     return as_tensors(element if len(element) > 1 else element[0])
 
 
@@ -316,8 +313,4 @@ class IndexedTensors(IndexedExamples):
 
 
 def _torch() -> Any:
-    try:
-        import torch  # noqa: PLC0415 - optional
-    except ImportError:
-        raise ImportError("tensors need torch: pip install torch") from None
-    return torch
+    return library("torch")
