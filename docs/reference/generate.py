@@ -16,7 +16,8 @@ from pathlib import Path
 
 import tfrecord_lite
 from tfrecord_lite import extension
-from tfrecord_lite.cli.app import GROUPS, HELP, make_parser
+from tfrecord_lite.cli import app
+from tfrecord_lite.cli.app import GROUPS, make_parser
 
 __all__ = ["PAGES", "pages"]
 
@@ -60,7 +61,7 @@ def options_page() -> str:
     text = f"# Options of the command line\n\n{NOTE}What `tfrecord VERB --help` says. "
     text += "[The command line](cli.md) has examples.\n\n## Reading\n\n| option | |\n| --- | --- |\n"
     for option, meaning in re.findall(
-        r"^  (--\S+(?: [A-Z])?\S*) {2,}(\S.*)$", HELP, re.MULTILINE
+        r"^  (--\S+(?: [A-Z])?\S*) {2,}(\S.*)$", (app.__doc__ or ""), re.MULTILINE
     ):
         text += f"| `{option}` | {meaning} |\n"
     for title, names in GROUPS.items():

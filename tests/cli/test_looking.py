@@ -31,7 +31,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.statistics import compare, compute_statistics
 from tfrecord_lite.cli import main
-from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.cli.console import exact_bytes
 from tfrecord_lite.messages import Event, Summary
 
 

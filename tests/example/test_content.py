@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, event, feature, features, flower, odd, ranking, sequence
+from tfrecord_lite.cli.console import json_line
 from tfrecord_lite.cli.display import json_of
-from tfrecord_lite.cli.texts import json_line
 from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.messages import (
     BytesList,

@@ -18,7 +18,7 @@ def fill(folder: Path, *names: str) -> None:
 
 
 def found(folder: Path, *paths: str) -> list[tuple[str, dict[str, str | None]]]:
-    files = data_files([str(folder / path) for path in paths or ("",)])
+    files = data_files([str(folder / path) for path in paths or ("",)], None)
     return [(str(Path(name).relative_to(folder)), keys) for name, keys in files]
 
 
@@ -53,7 +53,7 @@ def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
         found(tmp_path, "", "other")
     fill(tmp_path, "only/deep/x")
     with pytest.raises(FileNotFoundError, match="the folder has no data files"):
-        data_files([f"file://{tmp_path}/only"])
+        data_files([f"file://{tmp_path}/only"], None)
 
 
 @pytest.mark.parametrize(("texts", "expected"), [
@@ -88,7 +88,7 @@ def test_only_the_attempts_that_count_appear(tmp_path: Path) -> None:
     counted = staged(made, 0, 1, "part-0", "part-0.schema.json") + staged(made, 1, 4, "k=1/part-1")
     staged(made, 0, 2, "part-0")  # a speculative one, and one that was killed
     staged(made, 1, 3, "k=1/part-1", "k=2/half")
-    raised(FileNotFoundError, data_files, [str(tmp_path / "out")])
+    raised(FileNotFoundError, data_files, [str(tmp_path / "out")], None)
     made.commit(counted)
     expected = ["_SUCCESS", "k=1/part-1", "part-0", "part-0.schema.json"]
     assert names_in(tmp_path / "out") == expected

@@ -1,23 +1,9 @@
 """The command ``tfrecord``: inspect, check, repair, index, rearrange and convert record files, pack images.
 
-A verb is two functions, ``add_VERB``, which declares its arguments, and ``run_VERB``, whose docstring is its help. Their
-module is imported when the verb is used:
-
-::
-
-    info (and index)  head (and cat)  view  schema  stats (and diff)  damage (verify, recover)
-    rearranging (merge, split, shuffle, sample, filter)  images (pack, unpack)  events  convert  sql
-
-What they share:
-
-::
-
-    app         the table of verbs, their parser, signals, main: what a verb raises becomes one line
-    inputs      arguments; from arguments to open files, one after the other; what is said of errors
-    words       what people type instead, and what errors of the package are in the shell
-    console     standard output and error, exit status
-    texts       columns of text, sizes, lines of JSON
-    display     a record as text or JSON
+A verb is two functions, ``add_VERB``, which declares its arguments, and ``run_VERB``, whose docstring is its help; their
+module is imported when the verb is used. ``app`` has the table of verbs, their parser, signals and main; ``inputs`` the
+arguments, open files, and what is said of errors; ``words`` what people type instead, and what errors of the package
+are in the shell; ``console`` what is printed; ``display`` a record as text or JSON.
 """
 
 from __future__ import annotations
@@ -32,9 +18,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default this process's, and return its exit status.
 
-    Files without a verb are shown by info, and the first record by head. The status is 0 to 2; 130,
-    143 or 129 after Ctrl-C, SIGTERM or SIGHUP. Wrong arguments, the help and the version raise
-    SystemExit.
+    The status is 0 to 2; 130, 143 or 129 after Ctrl-C, SIGTERM or SIGHUP. Wrong arguments, the help and the version
+    raise SystemExit.
     """
     handler = signal.getsignal(signal.SIGINT)
     # During imports, an interrupt ends the process silently.

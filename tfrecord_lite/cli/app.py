@@ -1,4 +1,25 @@
-"""The parser of all verbs, signals that end a run, and :func:`main`."""
+"""Inspect TFRecord files, check and convert them.
+
+Compression is detected from a file's first bytes; every checksum is verified.
+{verbs}
+reading, where records are read:
+  --skip-damage           continue after damage with the next intact record, and sum up what was lost
+  --compression NAME      none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes
+  --max-record-bytes N    larger records are damage (default: 2GiB)
+  --max-inflated-bytes N  stop reading a compressed file that inflates to more (default: no limit)
+  --max-inflated-ratio X  the same, to more than X times its size
+
+examples:
+  tfrecord train.tfrecord                       what is in it? info and head -n 1 in one
+  tfrecord view train.tfrecord                  all of that, on a page in the browser
+  tfrecord verify 'train-*.tfrecord'            is everything intact?
+  tfrecord convert train.tfrecord train.parquet another format, both ways
+
+'tfrecord VERB --help' says more about each verb. With pip install tqdm,
+long work shows a progress bar on a terminal. TQDM_DISABLE=1 does without it.
+"""
+
+# The text above is the help of the command, as the docstring of a verb is the help of the verb.
 
 from __future__ import annotations
 
@@ -16,18 +37,18 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from tfrecord_lite import __version__
-from tfrecord_lite.apps.endings import format_of
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.cli.words import option_hint, verb_meant
 from tfrecord_lite.extension import is_pipe, name_of
 
 GROUPS = {
     "look": {
         "info": ("info", "count records, show sizes, compression and content"),
         "head": ("head", "print the first records"),
-        "view": ("view", "show what is inside, on a page in the browser"),
+        "view": ("info", "show what is inside, on a page in the browser"),
         "cat": ("head", "print all records"),
-        "schema": ("schema", "infer the features of all records, and how to parse them"),
+        "schema": ("stats", "infer the features of all records, and how to parse them"),
         "stats": ("stats", "show how the values of each feature are distributed"),
         "count": ("info", "count records, as fast as the files allow"),
         "events": ("events", "print the scalars of TensorBoard's event files as CSV"),
@@ -56,26 +77,6 @@ GROUPS = {
 """The verbs in groups: the module of each, and what it does."""
 VERBS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
-HELP = """\
-Inspect TFRecord files, check and convert them. Compression is detected from a file's first bytes;
-every checksum is verified.
-{verbs}
-reading, where records are read:
-  --skip-damage           continue after damage with the next intact record, and sum up what was lost
-  --compression NAME      none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes
-  --max-record-bytes N    larger records are damage (default: 2GiB)
-  --max-inflated-bytes N  stop reading a compressed file that inflates to more (default: no limit)
-  --max-inflated-ratio X  the same, to more than X times its size
-
-examples:
-  tfrecord train.tfrecord                       what is in it? info and head -n 1 in one
-  tfrecord view train.tfrecord                  all of that, on a page in the browser
-  tfrecord verify 'train-*.tfrecord'            is everything intact?
-  tfrecord convert train.tfrecord train.parquet another format, both ways
-
-'tfrecord VERB --help' says more about each verb. With pip install tqdm,
-long work shows a progress bar on a terminal. TQDM_DISABLE=1 does without it."""
-
 STATUSES = """\
 exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or
 is not a TFRecord file, or the arguments are wrong; the worst file decides."""
@@ -83,9 +84,6 @@ is not a TFRecord file, or the arguments are wrong; the worst file decides."""
 
 class _Parser(argparse.ArgumentParser):
     """A parser that keeps paragraphs as they are, and reports an error in one line."""
-
-    description: str | None
-    epilog: str | None
 
     def __init__(self, **settings: Any) -> None:
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
@@ -145,9 +143,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         known = self._option_string_actions
-        others = [
-            one for one in self.given if one[:2] == "--" and one.partition("=")[0] not in known
-        ]
+        others = [w for w in self.given if w[:2] == "--" and w.partition("=")[0] not in known]
         if message.endswith("required") and others and others[0] != "--":  # the cause of it, maybe
             message = f"unrecognized arguments: {others[0]}"
         Console().complain(f"{message}{_hint(message, self.prog)} (see {self.prog} --help)")
@@ -164,8 +160,6 @@ def _hint(message: str, prog: str) -> str:
         return "; a file is named in the query: select * from 'FILE'"
     if what != "unrecognized arguments" or not options:
         return ""
-    from tfrecord_lite.cli.words import option_hint  # noqa: PLC0415 - for errors alone
-
     options_of = {name: verb.options() for name, verb in make_parser(is_whole=True).verbs.items()}
     hint = option_hint(options[0], prog.rpartition(" ")[2], options_of)
     return f"; {hint}" if hint else ""
@@ -178,10 +172,9 @@ def make_parser(*names: str, is_whole: bool = False) -> _Parser:
         f"\n{title}:\n" + "".join(f"    {name:9}  {text}\n" for name, (_, text) in verbs.items())
         for title, verbs in GROUPS.items()
     ]
-    parser.describe(HELP.replace("{verbs}", "".join(rows)))
-    parser.add_argument(
-        "-V", "--version", action="version", version=f"tfrecord-numpy {__version__}"
-    )
+    parser.describe((__doc__ or "").rstrip().replace("{verbs}", "".join(rows)))
+    version = f"tfrecord-numpy {__version__}"
+    parser.add_argument("-V", "--version", action="version", version=version)
     verbs = parser.add_subparsers(
         prog="tfrecord", metavar="VERB", dest="verb", required=True, help=argparse.SUPPRESS
     )
@@ -200,9 +193,7 @@ class _Terminated(KeyboardInterrupt):
 def _termination_as_interrupt() -> Iterator[None]:
     """Raise :class:`_Terminated` where SIGTERM or SIGHUP would end the process at once.
 
-    So a file that is being written is removed, as after Ctrl-C. A signal that is ignored
-    (nohup) or that has a handler is left alone; so are all in other threads than the main
-    one, where Python has no handlers.
+    A file that is being written is removed then. A signal that is ignored (nohup) or that has a handler is left alone.
     """
     numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
     is_main = threading.current_thread() is threading.main_thread()
@@ -234,7 +225,6 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
 
 
 def _is_file(words: list[str]) -> bool:
-    """Whether there is a file where a verb should be, maybe after options."""
     if not words or words[0] in ("-h", "--help", "-V", "--version"):
         return False
     names = [name for name in words if name == "-" or (name and not name.startswith("-"))]
@@ -247,12 +237,10 @@ def _is_like_a_file(name: str) -> bool:
 
 
 def _wrong_verb(first: list[str]) -> str:
-    """Return an error about a word that is not a verb, with the one that was probably meant; "" if there is none."""
+    """Return an error about a word that is not a verb; "" if there is none."""
     name = "".join(first)
     if not name or name in VERBS or name.startswith("-"):
         return ""
-    from tfrecord_lite.cli.words import verb_meant  # noqa: PLC0415 - for errors alone
-
     meant = verb_meant(name, VERBS)
     hint = f"did you mean {meant}?" if meant else f"the verbs are {', '.join(VERBS)}"
     return f"there is no verb or file {name!r}; {hint} (see tfrecord --help)"
@@ -277,7 +265,6 @@ def _show_file(words: list[str], console: Console) -> None:
 
 
 def _run(args: argparse.Namespace, console: Console) -> None:
-    """Run a verb; report what fails."""
     console.verb = args.verb
     if args.verb != "recover":
         can_skip = getattr(args, "skip_damage", None) is False
@@ -289,13 +276,6 @@ def _run(args: argparse.Namespace, console: Console) -> None:
         raise OutputError from error
     except (OSError, ImportError, ValueError, TypeError) as error:
         inputs.complain_of(error, args.verb, console)
-        is_unknown = "no column '" in str(error) and "; the nearest:" not in str(error)
-        has_sample = format_of(str(getattr(error, "source", ""))) in (None, "tfrecord")
-        if is_unknown and has_sample and getattr(args, "sample", None) and args.schema is None:
-            count = f"{args.sample:,}"
-            console.note(
-                f"without a schema, columns are those of the first {count} records; --sample all looks at all"
-            )
     is_told = getattr(args, "compression", "infer") != "infer"
     if console.status and is_told and getattr(args, "output_compression", "") is None:
         text = "--compression is for what is read; --output-compression is for what is written"

@@ -1,24 +1,24 @@
-"""Standard output, standard error and the exit status of one run.
+"""Standard output, standard error and the exit status of one run; sizes, lines of JSON and columns as verbs print them.
 
-Output goes through :meth:`Console.say`, which distinguishes a failure to write it (a closed pipe,
-a full disk) from a failure to read a file: the first ends the run, the second only the
-work on that file.
+A failure to write output (a closed pipe, a full disk) ends the run; a failure to read a file ends the work on it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from itertools import zip_longest
 from typing import Any
 
-from tfrecord_lite.cli.texts import json_line
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.progress import bars_hidden, is_terminal
-from tfrecord_lite.texts import printable
+from tfrecord_lite.texts import human_bytes, plural, printable
 
 
 class Status(IntEnum):
@@ -51,10 +51,7 @@ class Console:
                 stream.reconfigure(errors="backslashreplace")
 
     def say(self, line: str = "") -> None:
-        """Write one line to standard output, or raise OutputError.
-
-        Control characters, line ends too, are written as escapes.
-        """
+        """Write one line to standard output, control characters as escapes, or raise OutputError."""
         if sys.stdout is None:
             raise OutputError
         try:
@@ -63,11 +60,13 @@ class Console:
         except OSError as error:
             raise OutputError from error
 
-    def open_output(self, *, is_text: bool) -> Any:
-        """Return standard output as a binary file, on a terminal without control characters.
+    def say_lines(self, lines: Iterable[str]) -> None:
+        """Write lines to standard output, or raise OutputError."""
+        for line in lines:
+            self.say(line)
 
-        Raises OutputError if it is closed, InvalidArgumentError if it is a terminal and gets no text.
-        """
+    def open_output(self, *, is_text: bool) -> Any:
+        """Return standard output as a binary file, on a terminal without control characters, or raise."""
         if sys.stdout is None:
             raise OutputError
         self.flush()
@@ -118,8 +117,7 @@ class Console:
         cause = error.__cause__
         if isinstance(cause, BrokenPipeError):
             return Status.PIPE_CLOSED
-        reason = getattr(cause, "strerror", None) or cause
-        _say_error(f"standard output: {reason}")
+        _say_error(f"standard output: {getattr(cause, 'strerror', None) or cause}")
         return Status.FAILED
 
 
@@ -147,3 +145,70 @@ def _say_error(text: str) -> None:
         return
     with bars_hidden(sys.stderr):
         sys.stderr.write(f"tfrecord: {printable(text)}\n")
+
+
+# ---------------------------------------------------------------------------------- texts
+
+
+def exact_bytes(n_bytes: int) -> str:
+    """Return a size in bytes, and in the unit that suits it.
+
+    >>> exact_bytes(523), exact_bytes(53_869)
+    ('523 bytes', '53,869 bytes (52.6 KiB)')
+    """
+    exact = plural(n_bytes, "byte")
+    return exact if n_bytes < 1024 else f"{exact} ({human_bytes(n_bytes)})"
+
+
+def terminal_width() -> int:
+    """Return the characters of a line; shutil, which has this too, takes longer to import than reading a short file."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    with contextlib.suppress(OSError):  # not a terminal
+        return os.get_terminal_size().columns or 100
+    return 100
+
+
+def json_line(value: object, *, is_ascii: bool) -> str:
+    r"""Return a value as JSON on one line, with ``\u`` escapes for what cannot be printed.
+
+    If only ASCII is safe, all else is an escape too.
+
+    >>> json_line("tab: \t, \x9b", is_ascii=False)
+    '"tab: \\t, \\u009b"'
+    """
+    text = json.dumps(value, ensure_ascii=is_ascii, allow_nan=False)
+    return text if text.isprintable() else "".join(map(_json_character, text))
+
+
+def _json_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    return r"\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+def ragged_notes(names: Iterable[str]) -> list[str]:
+    """Return a line about the features that TFDS stores as values and lengths, if there are any.
+
+    >>> ragged_notes(["id", "steps/a/ragged_flat_values", "steps/a/ragged_row_lengths_0"])
+    ['steps/a: nested lists of TFDS, as all values and the lengths of the rows; sql and convert have lists of lists']
+    """
+    end = "/ragged_flat_values"
+    nested = ", ".join(name.removesuffix(end) for name in names if name.endswith(end))
+    text = "nested lists of TFDS, as all values and the lengths of the rows; sql and convert have lists of lists"
+    return [f"{nested}: {text}"] if nested else []
+
+
+def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
+    """Lay out rows, of any lengths, in columns with ``<`` or ``>`` for each.
+
+    >>> aligned([("a", "10", "x"), ("long", "9", "")], "<><")
+    ['a     10  x', 'long   9']
+    """
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    lines = []
+    for row in rows:
+        cells = zip(row, alignment, widths, strict=False)
+        lines.append("  ".join(f"{text:{side}{width}}" for text, side, width in cells).rstrip())
+    return lines

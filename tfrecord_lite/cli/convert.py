@@ -6,20 +6,21 @@ import argparse
 import contextlib
 import re
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import tfrecord_lite as tfr
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.endings import UNTYPED, format_named, format_of
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import expand, is_pipe, without_companions
 from tfrecord_lite.texts import human_bytes, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
-    from tfrecord_lite.schema import Schema
 
 _OF_ROWS = "from_", "to", "text", "sample", "limit", "lossless"
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
@@ -32,9 +33,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add(group, "--to FORMAT", "the format of DST")
     schema = group.add_mutually_exclusive_group()
     inputs.add_schema(schema, group)
-    text = (
-        "features, each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
-    )
+    text = "each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
     inputs.add(schema, "--features NAME:TYPE,...", text)
     inputs.add_text(group, default=False)
     group = parser.add_argument_group("rows and columns")
@@ -93,22 +92,13 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")
     sources = [source for name in args.sources for source in _sources(name)]
-    summary = convert(
-        without_companions(sources),
-        target,
-        Settings(
-            schema=schema,
-            options=inputs.settings_of(args),
-            columns=None if args.columns is None else tuple(args.columns),
-            condition=args.where,
-            make_condition=_condition,
-            compression=args.output_compression,
-            **{name: getattr(args, name) for name in _OF_ROWS},
-        ),
-        shard_bytes=args.bytes_per_shard,
-        num_jobs=args.jobs,
-        **{name: getattr(args, name) for name in ("num_shards", "overwrite", "resume")},
-    )
+    settings: Any = {name: getattr(args, name) for name in _OF_ROWS}
+    settings |= {"schema": schema, "options": inputs.settings_of(args), "condition": args.where}
+    settings |= {"make_condition": _condition, "compression": args.output_compression}
+    settings["columns"] = None if args.columns is None else tuple(args.columns)
+    files: Any = {name: getattr(args, name) for name in ("num_shards", "overwrite", "resume")}
+    files |= {"shard_bytes": args.bytes_per_shard, "num_jobs": args.jobs}
+    summary = convert(ext.without_companions(sources), target, Settings(**settings), **files)
     _show(summary, args, console)
 
 
@@ -116,31 +106,24 @@ def _sources(name: str) -> list[Any]:
     """Return what a name names; of a directory of TensorFlow Datasets its files, others are listed later."""
     if name == "-":
         return [sys.stdin.buffer]
-    if is_pipe(name):
+    if ext.is_pipe(name):
         return list(inputs.sources_of(name))
     with contextlib.suppress(FileNotFoundError):
         try:
-            expand(name)
+            ext.expand(name)
         except IsADirectoryError:
             return list(inputs.sources_of(name))
     return [name]
 
 
-def _condition(text: str, names: Sequence[str]) -> Any:
-    from tfrecord_lite.integrations.duckdb import where  # noqa: PLC0415 - needs duckdb
+def _condition(*arguments: Any) -> Any:
+    from tfrecord_lite.integrations.duckdb import Where  # noqa: PLC0415 - needs duckdb
 
-    return where(text, names)
+    return Where(*arguments)
 
 
-def parse_features(text: str, *, lossless: bool = False) -> Schema:
+def parse_features(text: str, *, lossless: bool = False) -> tfr.Schema:
     """Parse features in their short form, such as ``x:int64,box:float32[4],tags:text[?]``."""
-    import numpy as np  # noqa: PLC0415 - only this verb needs it
-
-    from tfrecord_lite import schema_of  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.extension import as_missing  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
-
     columns: dict[str, Any] = {}
     lacking: list[str] = []
     for item in map(str.strip, re.split(r",(?![^\[]*\])", text)):
@@ -164,12 +147,13 @@ def parse_features(text: str, *, lossless: bool = False) -> Schema:
         # Without a value, objects are not known to be text.
         flat: Any = np.full((int(is_text), *inner), "" if is_text else 0, dtype)
         if dims[:1] == ["?"]:
-            columns[name] = RaggedTensor(flat, np.array([0, len(flat)][: len(flat) + 1]))
+            columns[name] = tfr.RaggedTensor(flat, np.array([0, len(flat)][: len(flat) + 1]))
         else:
             columns[name] = flat
             lacking += [name] if match["lacking"] else []
-    items = schema_of(columns, lossless=lossless).to_items()
-    return Schema.of_items(items | {name: as_missing(name, items[name]) for name in lacking})
+    items = tfr.schema_of(columns, lossless=lossless).to_items()
+    items |= {name: ext.as_missing(name, items[name]) for name in lacking}
+    return tfr.Schema.of_items(items)
 
 
 # ----------------------------------------------------------------------------------- summary
@@ -188,21 +172,24 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
     if args.target == "-":
         return
     if args.json:
-        document = {
-            "outputs": [
-                {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
-                for one in sorted([*outputs, *kept], key=lambda one: one.name)
-            ],
-            "failures": [
-                {"file": name, "error": shell_text(str(error))} for name, error in summary.failures
-            ],
-            "rows": summary.rows,
-            "seconds": round(summary.seconds, 3),
-            "damaged_places": summary.damage.num_damaged,
-            "dropped_records": summary.damage.num_message_errors,
-            "rounded": summary.rounded,
-        }
-        console.say_json(document)
+        files = sorted([*outputs, *kept], key=lambda one: one.name)
+        console.say_json(
+            {
+                "outputs": [
+                    {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
+                    for one in files
+                ],
+                "failures": [
+                    {"file": name, "error": shell_text(str(error))}
+                    for name, error in summary.failures
+                ],
+                "rows": summary.rows,
+                "seconds": round(summary.seconds, 3),
+                "damaged_places": summary.damage.num_damaged,
+                "dropped_records": summary.damage.num_message_errors,
+                "rounded": summary.rounded,
+            }
+        )
     elif outputs or kept:
         n_bytes = sum(output.n_bytes for output in outputs)
         line = f"wrote {plural(sum(one.rows for one in outputs), 'row')}, {human_bytes(n_bytes)}"

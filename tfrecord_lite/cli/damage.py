@@ -6,9 +6,10 @@ import argparse
 import warnings
 from typing import Any
 
+import tfrecord_lite as tfr
+from tfrecord_lite import extension as ext
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.cli.console import Console, Status, exact_bytes
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of
 from tfrecord_lite.texts import plural
@@ -45,20 +46,14 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
       tfrecord verify --schema train.schema.json 'train-*.tfrecord'
       tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'
     """
-    from tfrecord_lite.extension import verify_each  # noqa: PLC0415 - only this verb needs it
-
-    schema: Any = None
-    if args.schema is not None:
-        from tfrecord_lite import load_schema  # noqa: PLC0415 - not light
-
-        schema = load_schema(args.schema)
+    schema = None if args.schema is None else tfr.load_schema(args.schema)
     checked: list[FileReport] = []
     with warnings.catch_warnings(record=True) as gaps:  # shards that are missing
         sources, settings = inputs.find(args, console), inputs.settings_of(args)
     for gap in gaps:
         console.complain(str(gap.message), Status.DAMAGED)
     checks: Any = {"messages": args.message or args.messages, "schema": schema}
-    for report in verify_each(sources, settings, num_threads=args.jobs, **checks):
+    for report in ext.verify_each(sources, settings, num_threads=args.jobs, **checks):
         for span in report.spans:
             console.worsen(inputs.status_of(span))
         if report.num_message_errors:
@@ -77,21 +72,18 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
 
 
 def _say_places(report: FileReport, console: Console, *, are_all_wanted: bool) -> None:
-    """Print damaged places, and records that cannot be parsed, as text."""
     is_foreign = _is_foreign(report)
     lines = [s.description + ("" if is_foreign else _lost_in(s)) for s in report.spans]
     if left_out := report.num_damaged - sum(span.num_records for span in report.spans):
         lines.append(f"{report.source}: {left_out:,} more damaged places")
     lines += [str(error.at(source=report.source)) for error in report.message_errors]
     shown = lines if are_all_wanted else lines[: inputs.MAX_LINES]
-    for line in shown:
-        console.say(shell_text(line))
+    console.say_lines(map(shell_text, shown))
     if left_out := len(lines) - len(shown):
         console.say(f"{report.source}: {left_out:,} more lines like these; --all shows them")
 
 
 def _lost_in(span: DamagedSpan) -> str:
-    """Return how much was lost, as the end of a sentence."""
     if not span.length:
         return ""
     lost = f"{plural(span.length, 'byte')} lost"
@@ -101,26 +93,22 @@ def _lost_in(span: DamagedSpan) -> str:
 
 
 def _is_foreign(report: FileReport) -> bool:
-    """Whether the file is not a TFRecord file, of which there is nothing to sum up."""
     return any(span.reason is Reason.NOT_A_TFRECORD for span in report.spans)
 
 
 def _summary(*reports: FileReport) -> str:
-    """Return the end of a line about some files."""
     all_of = DamageReport(reports)
     n_bytes = sum(report.record_bytes for report in reports)
     intact = f"{plural(all_of.records, 'intact record')}, {exact_bytes(n_bytes)}"
     if all_of.is_sound:
         return f"ok: {intact}"
-    parts = [f"DAMAGED: {_losses(*reports)}"] if all_of.num_damaged else []
+    parts = [f"DAMAGED: {_losses(all_of)}"] if all_of.num_damaged else []
     if n_unparsed := sum(report.num_message_errors for report in reports):
         parts.append(f"{plural(n_unparsed, 'record')} that cannot be parsed")
     return "; ".join([*parts, intact])
 
 
-def _losses(*reports: FileReport) -> str:
-    """Return the number of damaged places, and the bytes lost there."""
-    all_of = DamageReport(reports)
+def _losses(all_of: DamageReport | FileReport) -> str:
     lost = f", {lost_of(all_of)} lost" if all_of.lost_bytes > 0 or all_of.breaks_off else ""
     return plural(all_of.num_damaged, "damaged place") + lost
 
@@ -183,12 +171,10 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
         console.complain("recover reads and writes files, not standard input and output; name them")
         return
     inputs.check_ending(args.target)
-    from tfrecord_lite import recover  # noqa: PLC0415 - only this verb needs it
-
     options = inputs.read_options(args)
     options["output_compression"] = args.output_compression or "infer"
     try:
-        (file,) = recover(args.source, args.target, overwrite=args.overwrite, **options).files
+        (file,) = tfr.recover(args.source, args.target, overwrite=args.overwrite, **options).files
     except (OSError, ImportError, ValueError) as error:
         file = FileReport(args.source, 0, 0, failure=error)
     # Of a damaged file without intact records, none is written.

@@ -1,27 +1,10 @@
 """Records as text: features in columns, other messages as trees, text as it is, the rest in hex.
 
-Images, sounds and tensors are said by what they are.
+Everything is cut to the width of the terminal and to a few lines, unless asked for in full; whatever is cut is marked.
 
-Everything is cut to the width of the terminal and to a few lines, unless asked for in full;
-whatever is cut is marked.
-
-Or as JSON, one object a record:
-
-======================  ==============================================================
-Example                 ``{"name": [value, ...], ...}``; null if no kind is set
-SequenceExample         ``{"context": {...}, "feature_lists": {"name": [[...], ...]}}``
-ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
-TensorBoard event       ``{"wall_time": ..., "step": ..., "values": [{"tag": ..., "value": ...}, ...]}``
-of a message's class    protobuf's own JSON, with the names of the .proto file
-serialized tensor       ``{"dtype": "int64", "shape": [2], "values": [1, 2]}``
-any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
-======================  ==============================================================
-
-A value is a number; or a string, for bytes that are text; or ``{"base64": "..."}`` for other
-bytes; or ``{"float": "NaN"}`` (``Infinity``, ``-Infinity``) for a float that JSON cannot
-express. A float always has a point or an exponent, an int64 never, and reading it as float32
-gives the value stored. So nothing is lost except the kind of a list without values, and
-the payload of a NaN.
+Or as JSON, one object a record, as the page of the command line has it. A float always has a point or an exponent, an
+int64 never, and reading it as float32 gives the value stored: nothing is lost except the kind of a list without values,
+and the payload of a NaN.
 """
 
 from __future__ import annotations
@@ -30,23 +13,20 @@ from binascii import b2a_base64
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import tfrecord_lite as tfr
 from tfrecord_lite.apps import outline
 from tfrecord_lite.apps.outline import Row, Section, Tree
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.cli.texts import aligned
+from tfrecord_lite.cli.console import aligned
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.extension import Content, ContentType, is_list, is_sequence, parse_message
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.sniff import content_text, recognize_value, text_of
 from tfrecord_lite.texts import plural, printable, shown_name
-
-if TYPE_CHECKING:
-    from tfrecord_lite.messages import Feature
 
 _HEX_ROW_BYTES = 16
 _MAX_HEX_ROWS = 8
@@ -59,15 +39,9 @@ _MAX_TREE_LINES = 60
 
 
 def record_lines(
-    content: Content,
-    width: int | None,
-    tree: Tree | None = None,
-    restored: Mapping[str, AnyArray] = MappingProxyType({}),
+    content: Content, width: int | None, tree: Tree | None, restored: Mapping[str, AnyArray]
 ) -> Iterator[str]:
-    """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None.
-
-    `restored` are the features that had another dtype before they were stored.
-    """
+    """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None."""
     if tree is not None:
         lines = tree_lines(tree, width)
         yield from islice(lines, None if width is None else _MAX_TREE_LINES)
@@ -89,16 +63,13 @@ def record_lines(
 
 def _tensor_of(content: Content) -> AnyArray | None:
     """Return the array that a record is; None if it is not, or of a dtype that is not read."""
-    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
-
     if content.type is ContentType.TENSOR:
         with suppress(InvalidArgumentError, ImportError):
-            return parse_tensor(content.record)
+            return tfr.parse_tensor(content.record)
     return None
 
 
 def _tensor_lines(content: Content, array: AnyArray, width: int | None) -> Iterator[str]:
-    """Yield dtype, shape and values of a tensor."""
     what = recognize_value(content.record)
     label = f"  {what.label} {what.details}  "
     room = None if width is None else max(width - len(label), _MIN_ROOM)
@@ -158,7 +129,6 @@ def _leaf_text(value: Any, room: int | None) -> str:
 
 
 def _hex_lines(data: bytes, max_rows: int | None) -> Iterator[str]:
-    """Yield bytes in rows: offset, hex, and printable ASCII."""
     shown = data if max_rows is None else data[: max_rows * _HEX_ROW_BYTES]
     for at in range(0, len(shown), _HEX_ROW_BYTES):
         row = shown[at : at + _HEX_ROW_BYTES]
@@ -169,7 +139,6 @@ def _hex_lines(data: bytes, max_rows: int | None) -> Iterator[str]:
 
 
 def _text_lines(text: str, width: int | None) -> Iterator[str]:
-    """Yield the lines of a text, all characters printable."""
     lines = text.splitlines()
     most = len(lines) if width is None else _MAX_TEXT_LINES
     for line in lines[:most]:
@@ -195,7 +164,7 @@ def _enough(room: int | None) -> int | None:
     return None if room is None else room // 3 + 2
 
 
-def _values(feature: Feature, room: int | None) -> str:
+def _values(feature: tfr.messages.Feature, room: int | None) -> str:
     """Show the first values of a feature, as many as there is room for."""
     kind, most = outline.kind_of(feature), _enough(room)
     if kind == Kind.BYTES.label:
@@ -249,10 +218,7 @@ def json_of(
 ) -> dict[str, Any]:
     """Return the object that shows a record as JSON; for a message of a class, protobuf's JSON."""
     if message_class is not None:
-        from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
-
-        message = parse_message(content.record, message_class)
-        fields = MessageToDict(message, preserving_proto_field_name=True)
+        fields = _fields_as_json(parse_message(content.record, message_class))
         return {name: fields[name] for name in fields if columns is None or name in columns}
     message = content.message
     if content.type is ContentType.EVENT:
@@ -277,11 +243,11 @@ def json_of(
     return _features_as_json(message.features.feature)
 
 
-def _features_as_json(features: Mapping[str, Feature]) -> dict[str, Any]:
+def _features_as_json(features: Mapping[str, tfr.messages.Feature]) -> dict[str, Any]:
     return {name: _values_as_json(features[name]) for name in sorted(features)}
 
 
-def _values_as_json(feature: Feature) -> list[Any] | None:
+def _values_as_json(feature: tfr.messages.Feature) -> list[Any] | None:
     kind = feature.WhichOneof("kind")
     if kind is None:
         return None
@@ -293,14 +259,15 @@ def _values_as_json(feature: Feature) -> list[Any] | None:
     return list(outline.values_of(feature))
 
 
-def _event_as_json(record: bytes) -> dict[str, Any]:
-    """Return what an event says: wall time, step, and a summary's values with their tags."""
+def _fields_as_json(message: Any) -> dict[str, Any]:
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
 
-    from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
+    return MessageToDict(message, preserving_proto_field_name=True)
 
-    event = parse_message(record, Event)
-    fields = MessageToDict(event, preserving_proto_field_name=True)
+
+def _event_as_json(record: bytes) -> dict[str, Any]:
+    event = parse_message(record, tfr.messages.Event)
+    fields = _fields_as_json(event)
     if fields.pop("summary", None) is not None:
         values = event.summary.value
         fields["values"] = [{"tag": value.tag, "value": _summary_value(value)} for value in values]
@@ -310,21 +277,16 @@ def _event_as_json(record: bytes) -> dict[str, Any]:
 
 def _summary_value(value: Any) -> Any:
     """Return what a value of a summary stores: numbers and texts as they are, others as protobuf's JSON."""
-    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
-
-    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
-
     form = value.WhichOneof("value")
     if form == "simple_value":
         return _array_as_json(np.array(value.simple_value, np.float32))
     if form == "tensor":
         with suppress(InvalidArgumentError, ImportError):
-            return _array_as_json(parse_tensor(value.tensor.SerializeToString()))
-    return MessageToDict(value, preserving_proto_field_name=True).get(form)
+            return _array_as_json(tfr.parse_tensor(value.tensor.SerializeToString()))
+    return _fields_as_json(value).get(form)
 
 
 def _array_as_json(array: AnyArray) -> Any:
-    """Return an array as nested lists."""
     if array.ndim:
         return [_array_as_json(np.asarray(part, array.dtype)) for part in array]
     if array.dtype == object:

@@ -10,16 +10,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+import tfrecord_lite as tfr
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.outline import tree_of
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console
+from tfrecord_lite.cli.console import Console, ragged_notes, terminal_width
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import ragged_notes, terminal_width
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, errors_at
-from tfrecord_lite.extension import ContentType, Message
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.texts import choices, plural
 
@@ -28,9 +27,9 @@ Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 _MAX_FIELDS = 1000
 """The most fields of each message, unless everything is printed."""
 _HINTS = {
-    ContentType.EVENT: " (tfrecord events prints the scalars)",
-    ContentType.TENSOR: " ({way_on})",
-    ContentType.PROTOBUF: " (--message MODULE:CLASS names its fields)",
+    ext.ContentType.EVENT: " (tfrecord events prints the scalars)",
+    ext.ContentType.TENSOR: " ({way_on})",
+    ext.ContentType.PROTOBUF: " (--message MODULE:CLASS names its fields)",
 }
 
 
@@ -96,7 +95,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
         if args.record is None:
             records = _first_records(stream, limit, progress)
         else:
-            records = _numbered(stream, set(args.record), args, console, progress)
+            records = _numbered(stream, args, console, progress)
         try:
             for number, record in records:
                 printer.show(record, number, stream.name)
@@ -138,7 +137,7 @@ class Printer:
     def begin(self, restore: Callable[[bytes], dict[str, AnyArray]] = lambda _: {}) -> None:
         """Begin with another file, of whose records `restore` gives the features that had other dtypes."""
         self._restore = restore
-        self._likely: ContentType | None = None
+        self._likely: ext.ContentType | None = None
         self._seen: set[str] = set()
         self._n_records = 0
 
@@ -146,7 +145,7 @@ class Printer:
         """Print a record, given its number in the file and the file's name."""
         content = ext.detect(record, self._likely)
         is_new = content.type is not self._likely
-        if content.type not in (ContentType.EMPTY, ContentType.UNKNOWN):
+        if content.type not in (ext.ContentType.EMPTY, ext.ContentType.UNKNOWN):
             self._likely = content.type  # these two say nothing about the records that follow
         self._n_records += 1
         if self._columns is not None and content.message is not None:
@@ -174,8 +173,7 @@ class Printer:
         label = f"record {index} of {name}" if self._with_names else f"record {index}"
         type_ = self._message_class.DESCRIPTOR.full_name if self._message_class else content.type
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
-        for line in record_lines(content, self._width, tree, self._restore(record)):
-            say(line)
+        self._console.say_lines(record_lines(content, self._width, tree, self._restore(record)))
         if is_new and content.message is not None:
             for line in ragged_notes(_maps_of(content.message).get("", ())):
                 say(f"  ({line})")
@@ -187,8 +185,7 @@ class Printer:
             self._console.complain(f"{source}: no record printed has a feature {name!r}{others}")
 
 
-def _maps_of(message: Message) -> dict[str, Any]:
-    """Return the features of each part of a message by name, as they are in it."""
+def _maps_of(message: ext.Message) -> dict[str, Any]:
     if ext.is_list(message):
         parts = (message.context, *message.examples)
         return {str(i): part.features.feature for i, part in enumerate(parts)}
@@ -199,7 +196,6 @@ def _maps_of(message: Message) -> dict[str, Any]:
 
 
 def _first_records(stream: Records, most: int | None, progress: Callable[[], None]) -> Numbered:
-    """Yield the first records of a file with their numbers; None are all."""
     left = most
     while left != 0 and (records := stream.next_records()) is not None:
         yield from enumerate(records[:left], stream.n_records - len(records))
@@ -208,24 +204,16 @@ def _first_records(stream: Records, most: int | None, progress: Callable[[], Non
 
 
 def _numbered(
-    stream: Records,
-    numbers: set[int],
-    args: argparse.Namespace,
-    console: Console,
-    progress: Callable[[], None],
+    stream: Records, args: argparse.Namespace, console: Console, progress: Callable[[], None]
 ) -> Numbered:
-    """Yield the records of some numbers, each once, in the order of the file, those from its end last.
-
-    By an index if there is one beside the file, and it fits.
-    """
+    """Yield the records of some numbers, each once, in the order of the file, those from its end last."""
+    numbers = set(args.record)
     forward = sorted(number for number in numbers if number >= 0)
     file = None
     if not args.skip_damage and os.path.isfile(stream.name + ext.INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
-        from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - loads much
-
         # The index may be old.
         with contextlib.suppress(FailedPreconditionError, DataLossError):
-            file = TFRecordFile(stream.name, **inputs.read_options(args))
+            file = tfr.TFRecordFile(stream.name, **inputs.read_options(args))
     if file is not None:
         with file:
             n_records = len(file)

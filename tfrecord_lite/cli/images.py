@@ -8,8 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.cli.console import Console, Status, exact_bytes
 from tfrecord_lite.errors import Reason, TFRecordError
 from tfrecord_lite.texts import plural
 
@@ -95,9 +94,8 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
     if report.paths:
         files = "" if len(report.paths) == 1 else f" in {len(report.paths):,} files"
         if report.labels_path is not None:
-            console.say(
-                f"{report.labels_path}: the names of the classes, in the order of their numbers"
-            )
+            what = "the names of the classes, in the order of their numbers"
+            console.say(f"{report.labels_path}: {what}")
         console.say(f"{args.target}: wrote {_images_of(report)}{files}")
     else:
         console.say(f"{args.target}: not written")
@@ -156,14 +154,12 @@ def run_unpack(args: argparse.Namespace, console: Console) -> None:
 
 
 def _say_problems(report: ImageReport, console: Console) -> None:
-    """Print a line for each image that was left out."""
     for path, detail in report.problems:
         console.say(f"{path}: {detail}")
         console.worsen(Status.DAMAGED)
 
 
 def _images_of(report: ImageReport) -> str:
-    """Say how many images there are, of how many classes and bytes."""
     classes = plural(len(report.classes), "class", "classes")
     of = f" of {classes}" if report.classes else ""
     return f"{plural(report.num_images, 'image')}{of}, {exact_bytes(report.num_bytes)}"
@@ -172,14 +168,9 @@ def _images_of(report: ImageReport) -> str:
 def _say_json(
     report: ImageReport, console: Console, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    """Print an object for each image that was left out, and one about all."""
     for path, detail in report.problems:
         console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
         console.worsen(Status.DAMAGED)
-    counts = {
-        "images": report.num_images,
-        "image_bytes": report.num_bytes,
-        "classes": report.classes,
-        "problems": len(report.problems),
-    }
+    counts: dict[str, Any] = {"images": report.num_images, "image_bytes": report.num_bytes}
+    counts |= {"classes": report.classes, "problems": len(report.problems)}
     console.say_json({**before, **counts, **after, "seconds": round(report.seconds, 3)})

@@ -1,23 +1,23 @@
-"""``tfrecord info`` and ``index``: what files hold, and where."""
+"""``tfrecord info``, ``count``, ``index`` and ``view``: what files hold, and where."""
 
 from __future__ import annotations
 
 import argparse
 import array
+import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+import tfrecord_lite as tfr
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.outline import Section, sections
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console
+from tfrecord_lite.cli.console import Console, OutputError, aligned, exact_bytes
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import aligned, exact_bytes
 from tfrecord_lite.errors import DataLossError
-from tfrecord_lite.extension import Content
 from tfrecord_lite.sniff import ValueContent, recognize_value
 from tfrecord_lite.texts import human_bytes, plural
 
@@ -33,8 +33,6 @@ def add_info(parser: argparse.ArgumentParser) -> None:
 
 
 class _Info(NamedTuple):
-    """What is known about one file."""
-
     name: str
     compression: str
     file_bytes: int | None
@@ -43,7 +41,7 @@ class _Info(NamedTuple):
     sizes: tuple[int, int, int] | None
     """Smallest, median and largest; None without records."""
     types: list[str]
-    first: Content | None
+    first: ext.Content | None
     """The first record."""
     tensors: list[ValueContent]
     """What the first records are, each once, if they are tensors."""
@@ -89,12 +87,10 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
     inputs.for_each(sources, args, console, add_info)
     if args.json or not infos:
         return
-    for line in _page(infos[0], args) if len(sources) == 1 else _table(infos):
-        console.say(line)
+    console.say_lines(_page(infos[0], args) if len(sources) == 1 else _table(infos))
 
 
 def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
-    """Read a file to its end, or to its first damage."""
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
     damage = None
@@ -144,7 +140,7 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
         {"dtype": tensor.label.removesuffix(" tensor"), "shape": [*(tensor.shape or ())]}
         for tensor in info.tensors
     ]
-    return {
+    document: dict[str, Any] = {
         "file": info.name,
         "records": info.n_records,
         "file_bytes": info.file_bytes,
@@ -153,14 +149,12 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
         "compression": info.compression,
         "content": list(info.types),
         "features": _features(features) if features else None,
-        "damage": damage
-        and {
-            "index": damage.index,
-            "offset": damage.offset,
-            "reason": damage.reason.name,
-            "detail": damage.detail,
-        },
-    } | ({"tensors": tensors} if tensors else {})
+        "damage": None,
+    }
+    if damage is not None:
+        place = {"index": damage.index, "offset": damage.offset, "reason": damage.reason.name}
+        document["damage"] = {**place, "detail": damage.detail}
+    return document | ({"tensors": tensors} if tensors else {})
 
 
 def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
@@ -172,7 +166,6 @@ def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
 
 
 def _features(parts: list[Section]) -> list[dict[str, object]]:
-    """Describe features without their values."""
     described: list[dict[str, object]] = []
     for section in parts:
         for row in section.rows:
@@ -185,11 +178,9 @@ def _features(parts: list[Section]) -> list[dict[str, object]]:
 
 
 def _page(info: _Info, args: argparse.Namespace) -> list[str]:
-    """Show one file in full."""
     which = " (intact)" if info.is_skipping else " (before the damage)"
-    records = f"{info.n_records:,}{which}"
     rows = [
-        ("records", records if info.damage else f"{info.n_records:,}"),
+        ("records", f"{info.n_records:,}{which if info.damage else ''}"),
         ("file size", "unknown" if info.file_bytes is None else exact_bytes(info.file_bytes)),
     ]
     if info.is_known:
@@ -213,27 +204,23 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
 
 
 def _table(infos: list[_Info]) -> list[str]:
-    """Show several files, one line each, and their total."""
     sizes = ("on disk", "data", "min", "median", "max")
     heads = ["records", *sizes, "compression", "content", "file"]
-    rows: list[list[str]] = [heads, *map(_row, infos)]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
     n_records = sum(info.n_records for info in infos)
-    rows.append(
-        [
-            f"{n_records:,}",
-            human_bytes(sum(file_sizes)) if len(file_sizes) == len(infos) else "-",
-            human_bytes(sum(info.record_bytes for info in infos)),
-            human_bytes(min(low for low, _, _ in spreads)) if spreads else "-",
-            "",
-            human_bytes(max(high for _, _, high in spreads)) if spreads else "-",
-            "",
-            "",
-            f"total of {plural(len(infos), 'file')}: {plural(n_records, 'record')}",
-        ]
-    )
-    return aligned(rows, ">>>>>><<<")
+    total = [
+        f"{n_records:,}",
+        human_bytes(sum(file_sizes)) if len(file_sizes) == len(infos) else "-",
+        human_bytes(sum(info.record_bytes for info in infos)),
+        human_bytes(min(low for low, _, _ in spreads)) if spreads else "-",
+        "",
+        human_bytes(max(high for _, _, high in spreads)) if spreads else "-",
+        "",
+        "",
+        f"total of {plural(len(infos), 'file')}: {plural(n_records, 'record')}",
+    ]
+    return aligned([heads, *map(_row, infos), total], ">>>>>><<<")
 
 
 def _row(info: _Info) -> list[str]:
@@ -267,26 +254,20 @@ def run_count(args: argparse.Namespace, console: Console) -> None:
       tfrecord count 'train-*.tfrecord'
       tfrecord count --json train@8.tfrecord.gz | jq .records
     """
-    from tfrecord_lite.extension import count_each  # noqa: PLC0415 - not light
     from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - not light
 
     total, n_files = 0, 0
     for source in inputs.find(args, console):
-        try:
+        name = ext.name_of(source)
+        with inputs.reported(name, console):
             if args.skip_damage:
                 reader = reader_with([source], inputs.settings_of(args))
                 n_records = sum(map(len, reader.blocks()))
                 inputs.complain_of_skipped(reader.report, console)
             else:
-                ((_, n_records),) = count_each([source], inputs.settings_of(args))
-        except (OSError, ImportError, ValueError) as error:
-            inputs.complain_of(error, ext.name_of(source), console)
-            continue
-        total, n_files = total + n_records, n_files + 1
-        if args.json:
-            console.say_json({"file": ext.name_of(source), "records": n_records})
-        else:
-            console.say(f"{ext.name_of(source)}: {plural(n_records, 'record')}")
+                ((_, n_records),) = ext.count_each([source], inputs.settings_of(args))
+            total, n_files = total + n_records, n_files + 1
+            _say_records({"file": name}, n_records, args, console)
     if n_files > 1 and not args.json:
         console.say(f"total of {n_files:,} files: {plural(total, 'record')}")
 
@@ -306,16 +287,71 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
     examples:
       tfrecord index 'train-*.tfrecord'
     """
-    from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - not light
-
     for source in inputs.find(args, console):
-        try:
-            with TFRecordFile(source, index=None, **inputs.read_options(args)) as file:
+        with inputs.reported(ext.name_of(source), console):
+            with tfr.TFRecordFile(source, index=None, **inputs.read_options(args)) as file:
                 (name,), n_records = file.save_index(), len(file)
-        except (OSError, ImportError, ValueError) as error:
-            inputs.complain_of(error, ext.name_of(source), console)
-            continue
-        if args.json:
-            console.say_json({"file": ext.name_of(source), "index": name, "records": n_records})
-        else:
-            console.say(f"{name}: {plural(n_records, 'record')}")
+            _say_records({"file": ext.name_of(source), "index": name}, n_records, args, console)
+
+
+def _say_records(names: dict[str, str], number: int, args: Any, console: Console) -> None:
+    """Print the number of records of a file, after the last of its names."""
+    if args.json:
+        console.say_json({**names, "records": number})
+    else:
+        console.say(f"{[*names.values()][-1]}: {plural(number, 'record')}")
+
+
+# ----------------------------------------------------------------------------------- view
+
+
+def add_view(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add(parser, "-o/--output PAGE", "write the page to this file; - is standard output")
+    inputs.add_overwrite(parser, "PAGE if it exists")
+    inputs.add_columns(parser, "show these features only")
+    inputs.add_limit(parser, "records in the table (default: 200)", 200, at_least=0)
+    text = "how many records of large files the statistics read (default: 10000)"
+    inputs.add(parser, "--sample N", text, inputs.count_of("records"), default=10_000)
+    inputs.add_seed(parser, "of the random sample (default: 0)", default=0)
+    text = "about how large the page may become (default: 16MiB)"
+    inputs.add(parser, "--max-bytes N", text, inputs.positive_size, default=16 << 20)
+    inputs.add_message(parser)
+    inputs.add_files(parser, can_skip=False)
+
+
+def run_view(args: argparse.Namespace, console: Console) -> None:
+    """Make a page that shows what is in the files.
+
+    It shows size, compression and damage; the schema; a chart of each
+    feature; and a table of records, with images, sounds, texts and tensors. It is one HTML file, and
+    opens in the browser without -o. Needs pip install jinja2 pillow.
+
+    examples:
+      tfrecord view train.tfrecord
+      tfrecord view --columns image,label 'train-*.tfrecord' -o train.html
+
+    exit status: 0 if the page was made, even if it shows damage; 1 if no record is intact; 2 after any
+    other error, as of what is not a TFRecord file.
+    """
+    from tfrecord_lite.apps.viewer.page import open_page, view  # noqa: PLC0415 - loads much
+
+    sources = inputs.find(args, console)
+    if not sources:
+        return  # the reason has been reported
+    options: dict[str, Any] = {"columns": args.columns or None, "num_records": args.limit}
+    options |= {"sample_size": args.sample, "message_class": args.message, "open_browser": False}
+    options |= {name: getattr(args, name) for name in ("seed", "max_bytes", "overwrite")}
+    options |= inputs.read_options(args)
+    output = args.output
+    if output == "-":
+        if sys.stdout is None:
+            raise OutputError
+        console.flush()
+        output = cast("Any", sys.stdout).buffer
+    page = view(sources, output=output, **options)
+    if args.output is None and not open_page(page):
+        console.say(page)
+    elif args.output not in (None, "-"):
+        size = ext.local_size(page)
+        console.say(f"{page}: wrote {'a page' if size is None else exact_bytes(size)}")

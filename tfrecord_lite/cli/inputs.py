@@ -1,8 +1,7 @@
 """From arguments to open files: the arguments that verbs share, the loop over files, and what is said of errors.
 
-An argument has the name of its keyword in Python (``--max-record-bytes``), so errors of the
-library say what to do here too. A failure to open or read one file is reported in one line, and the next
-file is read.
+An argument has the name of its keyword in Python (``--max-record-bytes``), so errors of the library say what to do
+here too.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -22,20 +21,14 @@ from typing import IO, Any, TypeAlias, cast
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.endings import ending_of, format_of
 from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.errors import (
-    DamagedSpan,
-    DamageReport,
-    DataLossError,
-    TFRecordError,
-    argument_error,
-)
-from tfrecord_lite.extension import RecordStream, SkippingStream, Source
+from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, argument_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class
 
-Records: TypeAlias = "RecordStream | SkippingStream"
+Records: TypeAlias = "ext.RecordStream | ext.SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
+Work: TypeAlias = Callable[[Records, Callable[[], None]], None]
 
 CODEC_WORDS = ("none", *(name.lower() for name in ext.CODECS))
 INNER_CODECS = ("snappy", "lz4", "brotli")
@@ -64,8 +57,7 @@ class _StandardInput:
         """Return up to `n_bytes` bytes, empty at the end; None if it would have to wait."""
         # Not from the buffer, which treats an empty non-blocking pipe as one that has ended.
         buffer: Any = sys.stdin.buffer
-        data: bytes | None = getattr(buffer, "raw", buffer).read(n_bytes)
-        return data
+        return getattr(buffer, "raw", buffer).read(n_bytes)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------ arguments
@@ -91,10 +83,7 @@ def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None
 
 
 def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> None:
-    """Declare how to read files: what :func:`read_options` makes keywords of readers of.
-
-    The help of all verbs explains them, and the help of each verb names the ones it has.
-    """
+    """Declare how to read files; the help of all verbs explains it."""
     text = argparse.SUPPRESS
     if can_skip:
         add(parser, "--skip-damage", text)
@@ -119,7 +108,7 @@ def read_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def skip_quietly(span: object) -> None:
-    """Skip damage, which a report has in the end; a function that other processes can load."""
+    """Skip damage, which a report has in the end; processes can load this function."""
 
 
 def settings_of(args: argparse.Namespace) -> ReadSettings:
@@ -275,12 +264,10 @@ def positive_size(text: str) -> int:
     raise argparse.ArgumentTypeError("expected more than 0")
 
 
-def number(
-    what: str, fits: Callable[[float], bool], kind: Callable[[str], float] = float
-) -> Callable[[str], Any]:
+def number(what: str, fits: Callable[[float], bool], kind: Any = float) -> Callable[[str], Any]:
     """Return a parser of numbers in a range."""
 
-    def parse(text: str) -> float:
+    def parse(text: str) -> Any:
         with suppress(ValueError):
             if fits(value := kind(text)):
                 return value
@@ -305,7 +292,7 @@ def sample_size(text: str) -> int | None:
 # ---------------------------------------------------------------------------------- files
 
 
-def source_of(name: str) -> Source:
+def source_of(name: str) -> ext.Source:
     """Return a name as a source: standard input for ``-``; raise OSError if it is closed."""
     if name != "-":
         return name
@@ -314,7 +301,7 @@ def source_of(name: str) -> Source:
     return cast("IO[bytes]", _StandardInput())
 
 
-def sources_of(name: str) -> list[Source]:
+def sources_of(name: str) -> list[ext.Source]:
     """List the files of a name; for a directory of TensorFlow Datasets, the files of all splits."""
     if name == "-":
         return [source_of(name)]
@@ -355,9 +342,9 @@ def check_ending(target: str, more: str = "") -> None:
         raise argument_error(detail, source=target)
 
 
-def find(args: argparse.Namespace, console: Console) -> list[Source]:
+def find(args: argparse.Namespace, console: Console) -> list[ext.Source]:
     """List the files that the arguments name; report a pattern that matches none."""
-    sources: list[Source] = []
+    sources: list[ext.Source] = []
     for file in args.files:
         try:
             sources += sources_of(file)
@@ -368,17 +355,11 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
 
 
 def for_each(
-    sources: list[Source],
-    args: argparse.Namespace,
-    console: Console,
-    work: Callable[[Records, Callable[[], None]], None],
-    *,
-    is_shown: bool = True,
+    sources: Any, args: argparse.Namespace, console: Console, work: Work, *, is_shown: bool = True
 ) -> None:
     """Open one file after the other and call `work` with its records; report what fails.
 
-    `work` may call its second argument to show how far the files were read. With ``--skip-damage`` what
-    was lost is reported at the end.
+    `work` may call its second argument to show how far the files were read.
     """
     settings = settings_of(args)
     log = ext.DamageLog("skip", None) if getattr(args, "skip_damage", False) else None
@@ -386,16 +367,14 @@ def for_each(
     with metered(None if is_shown else False, title_of(sources), "bytes") as meter:
         total = total_bytes(sources) if meter.is_on else None
 
-        def show(stream: RecordStream) -> None:
+        def show(stream: ext.RecordStream) -> None:
             meter.update(n_before + stream.file_offset, total)
 
         for source in sources:
-            try:
-                with closing(RecordStream(source, settings)) as stream:
-                    work(stream if log is None else log.skipping(stream), partial(show, stream))
-                    n_before += stream.file_offset
-            except (OSError, ImportError, ValueError) as error:
-                complain_of(error, ext.name_of(source), console)
+            name = ext.name_of(source)
+            with reported(name, console), closing(ext.RecordStream(source, settings)) as stream:
+                work(stream if log is None else log.skipping(stream), partial(show, stream))
+                n_before += stream.file_offset
     if log is not None:
         complain_of_skipped(log.report(), console)
 
@@ -408,7 +387,7 @@ def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
     list_dropped(report.message_errors[1:], report.num_message_errors - 1, console)
 
 
-def list_dropped(errors: Iterable[TFRecordError], count: int, console: Console) -> None:
+def list_dropped(errors: Iterable[Exception], count: int, console: Console) -> None:
     """List the first of the records that were dropped."""
     for error in islice(errors, MAX_LINES):
         console.note(f"dropped {error}")
@@ -418,6 +397,15 @@ def list_dropped(errors: Iterable[TFRecordError], count: int, console: Console) 
 
 
 # --------------------------------------------------------------------------------- errors
+
+
+@contextmanager
+def reported(name: str, console: Console) -> Iterator[None]:
+    """Report why a file could not be read or written."""
+    try:
+        yield
+    except (OSError, ImportError, ValueError) as error:
+        complain_of(error, name, console)
 
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
@@ -436,10 +424,7 @@ def status_of(fault: Any) -> Status:
 
 
 def text_of(error: Any, name: str) -> str:
-    """Return an error's text in one line that begins with a file's name.
-
-    That is the file that the error itself names, if any: it may be another one.
-    """
+    """Return an error's text in one line that begins with a file's name, that of the error itself if it has one."""
     if isinstance(error, DataLossError):
         return str(error)
     about = getattr(error, "filename", None) or getattr(error, "source", None)

@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+import tfrecord_lite as tfr
+from tfrecord_lite import extension as ext
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.errors import DamageReport, argument_error, errors_at
-from tfrecord_lite.extension import is_file_object, name_of
+from tfrecord_lite.cli.console import Console, OutputError, Status, exact_bytes
+from tfrecord_lite.errors import argument_error, errors_at
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.texts import plural
 
@@ -206,9 +206,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         return
     settings = inputs.settings_of(args)
     if args.drop_bad:
-        from tfrecord_lite.extension import dropping  # noqa: PLC0415 - loads the engine
-
-        settings = dropping(args.schema, sources, settings)
+        settings = ext.dropping(args.schema, sources, settings)
     reader = reader_with(sources, settings)
     if name == "filter_records":
         more["keep"] = _condition(args, reader)
@@ -224,13 +222,11 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         raise
     inputs.complain_of_skipped(reader.report, console)
     if args.target != "-":
-        _say_what_was_written(done, args, console, reader.report)
+        n_dropped = 0 if reader.report is None else reader.report.num_message_errors
+        _say_outcome(done, args, console, n_dropped)
 
 
-def _say_what_was_written(
-    done: Any, args: argparse.Namespace, console: Console, report: DamageReport | None
-) -> None:
-    n_dropped = 0 if report is None else report.num_message_errors
+def _say_outcome(done: Any, args: argparse.Namespace, console: Console, n_dropped: int) -> None:
     for part in done if args.verb == "split" and args.fractions else [done]:
         files = part.paths[0]
         if len(part.paths) > 1:
@@ -246,30 +242,26 @@ def _say_what_was_written(
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
-    """Return the function that chooses which records of a block to keep."""
-    from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - optional
-    from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
+    from tfrecord_lite.apps.tables.table import hint_of  # noqa: PLC0415 - optional
+    from tfrecord_lite.integrations.duckdb import Where, imported  # noqa: PLC0415 - optional
 
     imported()  # first, since its extra has all that is needed
-    is_piped = any(map(is_file_object, reader.sources))
+    is_piped = any(map(ext.is_file_object, reader.sources))
     if is_piped and args.schema is None:
         return _refuse_stream
-    table = scan(  # which opens no file if it has a schema
-        list(map(name_of, reader.sources)),
-        schema=args.schema,
-        text=args.text if args.text is not True else not is_piped,
-        sample=args.sample,
-        **inputs.read_options(args),
-    )
+    options: Any = {"schema": args.schema, "sample": args.sample, **inputs.read_options(args)}
+    options["text"] = args.text if args.text is not True else not is_piped
+    # With a schema, no file is opened.
+    table = tfr.scan(list(map(ext.name_of, reader.sources)), **options)
     if not table.column_names:  # of files without records
         return lambda block: np.zeros(len(block), np.bool_)
-    with errors_at(source=name_of(reader.sources[0])):
-        condition = where(args.where, table.column_names)
+    with errors_at(source=ext.name_of(reader.sources[0])):
+        condition = Where(args.where, table.column_names, hint_of(table))
     narrow = table.select(condition.columns)
 
     def keep(block: Block) -> BoolArray:
         batch = narrow.to_batch(block)
-        with errors_at(source=name_of(block.place(0).source or reader.sources[0])):
+        with errors_at(source=ext.name_of(block.place(0).source or reader.sources[0])):
             return condition.mask(batch)
 
     return keep

@@ -13,13 +13,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.endings import ENDINGS, format_of
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.cli.texts import terminal_width
+from tfrecord_lite.cli.console import Console, OutputError, Status, terminal_width
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import first_of, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
+from tfrecord_lite.sniff import text_of
 from tfrecord_lite.texts import aligned, plural, printable
 
 _MAX_ROWS = 40
@@ -100,45 +100,38 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Raise if the output is a file that the query reads, or exists and is not to be replaced."""
     from tfrecord_lite.integrations.duckdb import names_in  # noqa: PLC0415 - needs duckdb
 
     for name in names_in(args.query):
         files: list[Any] = [name]
         with contextlib.suppress(OSError, ImportError, ValueError):  # it need not be a file
             files += inputs.sources_of(name)
-        if any(is_same_file(name_of(file), args.output) for file in files):
+        if any(ext.is_same_file(ext.name_of(file), args.output) for file in files):
             detail = "the query names this file; give another one for its rows"
             raise argument_error(detail, source=args.output)
     place = Path(args.output)
     is_there = place.is_file() or place.is_symlink()  # not a device, which is written to
-    if is_there and not is_url(args.output) and not args.overwrite:
+    if is_there and not ext.is_url(args.output) and not args.overwrite:
         detail = f"{os.strerror(errno.EEXIST)}; --overwrite replaces it"
         raise FileExistsError(errno.EEXIST, detail, args.output)
 
 
 def _copy(
-    reader: Any,
-    target: Any,
-    kind: str,
-    max_rows: int | None,
-    *,
-    compression: str | None = None,
-    lossless: bool = False,
+    reader: Any, target: Any, kind: str, max_rows: int | None, compression: Any = None, **form: Any
 ) -> tuple[int, Sequence[str]]:
     """Write the rows to a target of a format; return their number, and the columns that were rounded."""
     from tfrecord_lite.apps.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
 
     n_rows = 0
-    batches: Any = first_of(reader, max_rows)
+    batches: Any = ext.first_of(reader, max_rows)
     schema = reader.schema
     if kind in ("parquet", "arrow"):  # in the others, numbers have no width
         schema, batches = _with_integers(schema, batches)
-    file = open_target(target, kind, schema, compression, lossless=lossless)
+    file = open_target(target, kind, schema, compression, **form)
     # To the terminal itself, rows are progress enough.
-    is_shown = not (is_file_object(target) and is_terminal(sys.stdout))
+    is_shown = not (ext.is_file_object(target) and is_terminal(sys.stdout))
     try:
-        with metered(None if is_shown else False, name_of(target), "rows") as meter:
+        with metered(None if is_shown else False, ext.name_of(target), "rows") as meter:
             for batch in batches:
                 file.write_batch(batch)
                 n_rows += batch.num_rows
@@ -153,11 +146,9 @@ def _copy(
 
 def _with_integers(schema: Any, batches: Any) -> tuple[Any, Any]:
     """Return rows with int64 for decimals without digits, as DuckDB's sums are, of columns where all fit."""
-    import pyarrow as pa  # noqa: PLC0415 - needs pyarrow
-
-    from tfrecord_lite.extension import changed_schema  # noqa: PLC0415 - needs pyarrow
-
-    narrow = changed_schema(schema, lambda kind: pa.int64() if pa.types.is_decimal(kind) else kind)
+    pa = ext.imported()
+    int64, is_decimal = pa.int64(), pa.types.is_decimal
+    narrow = ext.changed_schema(schema, lambda kind: int64 if is_decimal(kind) else kind)
     if narrow == schema:
         return schema, batches
     table = pa.Table.from_batches(batches, schema)
@@ -179,7 +170,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
         return
     rows: list[list[str]] = []
     # One more than is printed, to know whether there are more.
-    for batch in first_of(reader, max_rows + 1):
+    for batch in ext.first_of(reader, max_rows + 1):
         columns = [
             map(_cell, _values(as_rounded(column) if name in rounded else column))
             for name, column in zip(names, batch.columns, strict=True)
@@ -197,12 +188,10 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
 
 def _values(column: Any) -> Any:
     """Return the values of a column; each float32, at any depth, as the shortest number that gives it."""
-    import pyarrow as pa  # noqa: PLC0415 - needs pyarrow
-
-    from tfrecord_lite.extension import changed_type  # noqa: PLC0415 - needs pyarrow
+    pa = ext.imported()
 
     def change(old: Any, new: Any) -> Any:
-        return changed_type(column.type, lambda kind: new if kind == old else kind)
+        return ext.changed_type(column.type, lambda kind: new if kind == old else kind)
 
     texts = change(pa.float32(), pa.large_string())
     if texts != column.type:
@@ -211,9 +200,6 @@ def _values(column: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as text of one line, cut to fit."""
-    from tfrecord_lite.sniff import text_of  # noqa: PLC0415
-
     if value is None:
         return "null"
     if isinstance(value, bytes):

@@ -1,23 +1,23 @@
-"""``tfrecord stats`` and ``diff``: how the values of each feature are distributed, and where that differs."""
+"""``tfrecord stats``, ``diff`` and ``schema``: how values are distributed, where that differs, and how to parse them."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, Status
+from tfrecord_lite.cli.console import Console, Status, ragged_notes, terminal_width
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import ragged_notes, terminal_width
-from tfrecord_lite.errors import DataLossError, TFRecordError
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.progress import Meter, metered, title_of
 from tfrecord_lite.texts import nearest, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.statistics import Statistics
     from tfrecord_lite.apps.statistics.statistics import Collector
-    from tfrecord_lite.extension import Sample
 
 
 def add_stats(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +41,9 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
       tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
     """
     from tfrecord_lite.apps.statistics.statistics import Collector  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.extension import originals_of  # noqa: PLC0415 - the same
 
     sources = inputs.find(args, console)
-    originals = originals_of(sources, inputs.settings_of(args))
+    originals = ext.originals_of(sources, inputs.settings_of(args))
     collector = Collector(originals, skip_malformed=args.skip_damage)
     sample = None
 
@@ -67,28 +66,18 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
 
 
 def _add_sample(
-    collector: Collector,
-    sources: list[Any],
-    args: argparse.Namespace,
-    console: Console,
-    meter: Meter,
-) -> Sample | None:
-    """Draw a sample and examine it; report what fails."""
-    from tfrecord_lite.extension import draw_sample  # noqa: PLC0415 - not light
-
-    options = inputs.settings_of(args)
-    try:
-        sample = draw_sample(sources, num_records=args.sample, options=options, meter=meter)
-    except (OSError, ImportError, ValueError) as error:
-        inputs.complain_of(error, str(args.files[0]), console)
+    collector: Collector, sources: Any, args: argparse.Namespace, console: Console, meter: Meter
+) -> ext.Sample | None:
+    options, sample = inputs.settings_of(args), None
+    with inputs.reported(str(args.files[0]), console):
+        sample = ext.draw_sample(sources, num_records=args.sample, options=options, meter=meter)
+    if sample is None:
         return None
-    try:
+    with inputs.reported(str(args.files[0]), console):
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
             collector.add(block)
             meter.advance(block.nbytes)
-    except TFRecordError as error:
-        inputs.complain_of(error, str(args.files[0]), console)
     inputs.complain_of_skipped(sample.report, console)
     for file in sample.report.files:
         if file.failure is not None:
@@ -97,9 +86,8 @@ def _add_sample(
 
 
 def _show(
-    statistics: Statistics, sample: Sample | None, args: argparse.Namespace, console: Console
+    statistics: Statistics, sample: ext.Sample | None, args: argparse.Namespace, console: Console
 ) -> None:
-    """Print the statistics as text or JSON."""
     chosen = set(statistics)
     if args.columns is not None:
         for name in args.columns:
@@ -119,24 +107,20 @@ def _show(
     if console.status == Status.DAMAGED and not args.skip_damage and sample is None:
         title += " (before the damage)"
     console.say(title)
-    for line in statistics.lines(terminal_width(), chosen, has_blocks=console.is_utf8):
-        console.say(line)
-    for line in ragged_notes(sorted(chosen)):
-        console.say(line)
+    console.say_lines(statistics.lines(terminal_width(), chosen, has_blocks=console.is_utf8))
+    console.say_lines(ragged_notes(sorted(chosen)))
 
 
-def _as_json(statistics: Statistics, sample: Sample | None, chosen: set[str]) -> dict[str, Any]:
+def _as_json(statistics: Statistics, sample: ext.Sample | None, chosen: set[str]) -> Any:
     described = statistics.describe()
     for section in ("features", "context", "feature_lists"):
         if section in described:
             features = described[section]
             described[section] = {name: features[name] for name in features if name in chosen}
-    drawn = sample and {
-        "method": sample.method,
-        "is_whole": sample.is_whole,
-        "total_records": sample.num_records,
-    }
-    return {**described, "sample": drawn}
+    if sample is None:
+        return {**described, "sample": None}
+    drawn: dict[str, Any] = {"method": sample.method, "is_whole": sample.is_whole}
+    return {**described, "sample": {**drawn, "total_records": sample.num_records}}
 
 
 # ----------------------------------------------------------------------------------- diff
@@ -147,15 +131,13 @@ def add_diff(parser: argparse.ArgumentParser) -> None:
     inputs.add_json(parser, "one JSON object")
     inputs.add(parser, "--no-records", "compare distributions only, not the records one by one")
     text = "allow differences up to this one; may be repeated"
-    more: Any = {"action": "append", "default": []}
-    inputs.add(parser, "--threshold NAME=VALUE", text, _threshold, **more)
+    inputs.add(parser, "--threshold NAME=VALUE", text, _threshold, action="append", default=[])
     inputs.add(parser, "a A", "a path, a URL, a pattern or shards; - for standard input")
     inputs.add(parser, "b B", "the same of the other data set")
     inputs.add_reading(parser, can_skip=True)
 
 
 def _threshold(text: str) -> tuple[str, float]:
-    """Parse a name and a number."""
     name, _, value = text.partition("=")
     try:
         return name.strip(), float(value)
@@ -185,7 +167,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     error, damage too.
     """
     from tfrecord_lite.apps.statistics.comparison import compare  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - as the next one
+    from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - the same
 
     thresholds = dict(args.threshold)
     if args.a == args.b == "-":
@@ -196,7 +178,8 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     try:
         comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
     except DataLossError as error:
-        console.complain(str(error) + console.after_damage)  # 1 is for data sets that differ
+        inputs.complain_of(error, args.a, console)
+        console.worsen(Status.FAILED)  # 1 is for data sets that differ
         return
     for reader in (a, b):
         if reader.report is not None and reader.report.num_damaged:
@@ -205,7 +188,59 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     if args.json:
         console.say_json(comparison.describe())
     else:
-        for line in str(comparison).splitlines():
-            console.say(line)
+        console.say_lines(str(comparison).splitlines())
     if not comparison.is_same:
         console.worsen(Status.DAMAGED)
+
+
+# --------------------------------------------------------------------------------- schema
+
+
+def add_schema(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser, "the schema as one line of JSON")
+    inputs.add_limit(parser, "read the first N records only")
+    text = "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or FixedLenSequenceFeature"
+    choices = ("ragged", "varlen", "padded")
+    inputs.add(parser, "--variable", text, choices=choices, default="ragged")
+    inputs.add_files(parser)
+
+
+def run_schema(args: argparse.Namespace, console: Console) -> None:
+    """Infer the features of all records, and how to parse them.
+
+    Shown are the kind of each feature, how many records have it, the number of its values and their range;
+    then the schema that parses them. All files are one data set.
+
+    examples:
+      tfrecord schema 'train-*.tfrecord'
+      tfrecord schema --limit 1000 train@10
+      tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
+    """
+    survey = ext.Survey()
+    left: int | None = args.limit
+
+    def add_records(stream: Records, progress: Callable[[], None]) -> None:
+        nonlocal left
+        while left != 0 and (block := stream.next_block(left)) is not None:
+            survey.add(block)
+            left = None if left is None else left - len(block)
+            progress()
+
+    sources = inputs.find(args, console)
+    inputs.for_each(sources, args, console, add_records, is_shown=left is None)
+    summary = survey.summary() if sources else None
+    if summary is None or (not summary.n_records and console.status):
+        return  # the reason has been reported
+    if not args.json:
+        examples: Any = getattr(summary, "context", summary)
+        console.say_lines([*str(summary).split("\n"), *ragged_notes(examples)])
+    try:
+        schema = summary.schema(variable=args.variable)
+    except InvalidArgumentError as error:
+        console.complain(str(error))
+        return
+    if args.json:
+        console.say_json({**json.loads(schema.to_json()), "summary": summary.describe()})
+    else:
+        console.say_lines(["", *str(schema).split("\n")])

@@ -88,6 +88,7 @@ _USES = {
     "polars": ("data frames of Polars need", "polars pyarrow"),
     "duckdb": ("SQL needs", "duckdb pyarrow"),
     "dask": ("this needs", "'dask[dataframe]' pyarrow"),
+    "torch": ("tensors need", "torch"),
 }
 """What the optional libraries are needed for, and what to install."""
 

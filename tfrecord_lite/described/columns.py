@@ -31,8 +31,10 @@ def names_of(columns: Sequence[str]) -> list[str]:
     return list(columns)
 
 
-def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return the columns asked for; raise about the first that is not known, with those that are."""
+def known_columns(
+    columns: Sequence[str], known: Collection[str], hint: str | None = None
+) -> list[str]:
+    """Return the columns asked for; raise about the first that is not known, with those that are, and `hint`."""
     columns = names_of(columns)
     unknown = [name for name in columns if name not in known]
     if unknown:
@@ -40,8 +42,9 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
         paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
         inside = [path for path in known if path.startswith(f"{unknown[0]}/")]
         below = f"; name what is below it: {', '.join(map(repr, inside[:10]))}"
-        hint = below if inside else choices(unknown[0], known) + paths
-        raise argument_error(f"no column {unknown[0]!r}{hint}")
+        others = below if inside else choices(unknown[0], known) + paths
+        sampled = f"; {hint}" if hint and not inside and not nearest(unknown[0], known) else ""
+        raise argument_error(f"no column {unknown[0]!r}{others}{sampled}")
     return columns
 
 

@@ -74,7 +74,7 @@ def inferred(
     summary = survey.summary()
     known = feature_names(summary)
     if names is not None and known:
-        names = known_columns(names, known)
+        names = known_columns(names, known, policy.hint)
     try:
         schema = summary.schema(names=names)
     except InvalidArgumentError as error:

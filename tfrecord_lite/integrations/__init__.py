@@ -1,20 +1,7 @@
-"""Adapters to other libraries, which are imported when a function is called.
+"""Adapters to other libraries, one module for each.
 
-::
-
-    beam           pipelines of Apache Beam read files and write shards
-    dask           data frames and bags of Dask: read_tfrecord, read_records, to_tfrecord
-    duckdb         queries over files in SQL, conditions on batches
-    indexed        Examples by number, as torch and Grain have them
-    grain          Examples as Grain's sources and iterable data sets
-    keras          records as Keras' data sets of batches
-    pandas         its frames and columns, for ``convert/arrow``
-    polars         the same, and lazy frames: ``scan(...).to_polars(lazy=True)``
-    ray            data sets of Ray Data: read_tfrecords, write_tfrecords
-    spark          record files as a data source of Spark
-    spark_files    folders of files as Spark lays them out
-    engines        what Ray, Beam, Spark and Dask share
-    torch          data sets and files as torch's data sets of tensors
+``indexed`` is shared by torch and Grain, ``engines`` by Ray, Beam, Spark and Dask; ``spark_files`` has folders as Spark
+lays them out. pandas and polars are adapters of ``convert/arrow``.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

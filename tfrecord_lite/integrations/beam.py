@@ -1,13 +1,4 @@
-"""Record files in pipelines of Apache Beam: read in parts, written in its shards.
-
-::
-
-    paths ──ReadTFRecords, ReadExamples──> parts ───Reshuffle──> bytes, tables, columns or rows
-    ReadAllTFRecords, ReadAllExamples      the same, paths from a PCollection
-    bytes, dicts, rows or tables ──WriteTFRecords, WriteExamples──> shards, by Beam's file sink
-
-Needs the extra ``beam``.
-"""
+"""Record files in pipelines of Apache Beam: read in parts, written in its shards. Needs the extra ``beam``."""
 
 from __future__ import annotations
 
@@ -18,6 +9,7 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -28,7 +20,7 @@ from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, fitting_
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import CompressionType, FilePart, Sidecar, Sources, expand
-from tfrecord_lite.integrations.engines import check_lossless
+from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.schema import FeatureSpec
 from tfrecord_lite.writer import TFRecordWriter
@@ -46,15 +38,15 @@ except ImportError as _error:
     raise ImportError(_detail, name=_error.name) from _error
 
 if TYPE_CHECKING:
-    from tfrecord_lite.integrations.engines import Foreign
-
-    _TransformBase = Foreign
-    _FileSinkBase = Foreign
+    _TransformBase = engines.Foreign
+    _FileSinkBase = engines.Foreign
 else:
     _TransformBase = beam.PTransform
     _FileSinkBase = FileBasedSink
 
 Elements: TypeAlias = Literal["arrow", "columns", "rows", "dicts"]
+_Maker: TypeAlias = Callable[[Block], Iterable[Any]]
+"""What makes the elements of a block of records."""
 
 __all__ = [
     "ReadAllExamples", "ReadAllTFRecords", "ReadExamples", "ReadTFRecords", "WriteExamples", "WriteTFRecords",
@@ -69,80 +61,66 @@ _SEQUENCE = {"context", "feature_lists"}
 
 
 class _Read(_TransformBase):
-    """Reads the files of a PCollection of paths, or those that are named.
-
-    `elements` makes the elements of a block of records, which are of `type_`.
-    """
+    """Reads the files of a PCollection of paths, or those that are named, as elements of `type_`."""
 
     def __init__(
-        self,
-        paths: Sources | None,
-        elements: Callable[[Block], Iterable[Any]],
-        type_: Any,
-        options: Mapping[str, Any],
-        max_bytes: int | None,
+        self, paths: Sources | None, make: _Maker, type_: Any, max_bytes: int | None, options: Any
     ) -> None:
         super().__init__()
         settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
-        self._how = how = ReadSettings(**settings)
+        how, size = ReadSettings(**settings), options.get("batch_size")
         self._paths = None
         if paths is not None:
             self._paths = [ext.name_of(source) for source in expand(paths, how.storage_options)]
             for path in self._paths:
                 if not ext.is_url(path):
                     os.stat(path)  # raises if there is no such file
-        self._type, self._max_bytes = type_, max_bytes
-        self._elements, self._size = elements, options.get("batch_size")
+        self._cut = beam.FlatMap(lambda path: ext.file_parts(path, how, max_bytes=max_bytes))
+        read = beam.FlatMap(lambda part: _elements_in(part, how, size, make))
+        self._read = read.with_output_types(type_)
 
-    def expand(self, given: Any) -> Any:
+    def expand(self, begin: Any) -> Any:
         """Return the elements."""
-        how, max_bytes, elements, size = self._how, self._max_bytes, self._elements, self._size
-        cut = beam.FlatMap(lambda path: ext.file_parts(path, how, max_bytes=max_bytes))
-        read = beam.FlatMap(lambda part: _elements_in(part, how, size, elements))
-        paths = given if self._paths is None else given | "Files" >> beam.Create(self._paths)
-        parts = paths | "Cut" >> cut | beam.Reshuffle()
-        return parts | "Read" >> read.with_output_types(self._type)
+        paths = begin if self._paths is None else begin | "Files" >> beam.Create(self._paths)
+        return paths | "Cut" >> self._cut | beam.Reshuffle() | "Read" >> self._read
 
 
 def _elements_in(
-    part: FilePart, how: ReadSettings, size: int | None, elements: Callable[[Block], Iterable[Any]]
+    part: FilePart, how: ReadSettings, size: int | None, make: _Maker
 ) -> Iterator[Any]:
-    """Yield the elements of a part, in a worker."""
+    count = partial(Metrics.counter, "tfrecord_lite")
     reader = ext.PartReader(part, how)
     for block in fitting_blocks(reader, size):
-        Metrics.counter("tfrecord_lite", "records").inc(len(block))
-        yield from elements(block)
+        count("records").inc(len(block))
+        yield from make(block)
     if reader.report is not None:
-        Metrics.counter("tfrecord_lite", "damaged_spans").inc(reader.report.num_damaged)
-        Metrics.counter("tfrecord_lite", "lost_bytes").inc(reader.report.lost_bytes)
+        count("damaged_spans").inc(reader.report.num_damaged)
+        count("lost_bytes").inc(reader.report.lost_bytes)
 
 
 class ReadTFRecords(_Read):
-    """Read the records of files as ``bytes``.
-
-    In the place of ``beam.io.ReadFromTFRecord``, which does not split files.
+    """Read the records of files as ``bytes``, in the place of ``beam.io.ReadFromTFRecord``, which does not split files.
 
     Parameters
     ----------
     paths : str, PathLike, or a list of them
-        One file or many, patterns included, as for :class:`TFRecordReader`.
+        As for :class:`TFRecordReader`.
     max_bytes : int or None, default 128 MiB
-        Cut uncompressed files that are larger into parts of about this size, as
-        :meth:`TFRecordTable.partitions`.
+        Workers cut uncompressed files that are larger into parts of about this size.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `max_errors` is per part.
 
     Raises
     ------
     FileNotFoundError
-        At once, if there is no such file; of a URL by the worker.
+        At once, if there is no such file; by a worker for a URL.
     DataLossError
-        By a worker, for damage; Beam repeats the work, if its runner does, and ends the pipeline.
+        By a worker, for damage.
 
     Notes
     -----
-    The files are cut by workers, and each part is read by a worker, whole. Beam's counters ``records``, ``damaged_spans`` and ``lost_bytes`` of the
-    namespace ``tfrecord_lite`` are those of the work that was committed: a repeated task counts once.
+    Beam's counters ``records``, ``damaged_spans`` and ``lost_bytes`` (namespace ``tfrecord_lite``) count committed work
+    only: a repeated task counts once.
 
     Examples
     --------
@@ -162,7 +140,7 @@ class ReadTFRecords(_Read):
         max_bytes: int | None = ext.PART_BYTES,
         **options: Unpack[ReadOptions],
     ) -> None:
-        super().__init__(paths, iter, bytes, options, max_bytes)
+        super().__init__(paths, iter, bytes, max_bytes, options)
 
 
 class ReadAllTFRecords(_Read):
@@ -193,13 +171,10 @@ class ReadAllTFRecords(_Read):
     def __init__(
         self, *, max_bytes: int | None = ext.PART_BYTES, **options: Unpack[ReadOptions]
     ) -> None:
-        super().__init__(None, iter, bytes, options, max_bytes)
+        super().__init__(None, iter, bytes, max_bytes, options)
 
 
-def _elements_of(
-    table: TFRecordTable, elements: Elements
-) -> tuple[Callable[[Block], Iterable[Any]], Any]:
-    """Return what makes the elements of a block, and their type."""
+def _elements_of(table: TFRecordTable, elements: Elements) -> tuple[_Maker, Any]:
     if elements == "arrow":
         whole = pa.Table
         return lambda block: [whole.from_batches([table.to_batch(block)])], whole
@@ -212,12 +187,8 @@ def _elements_of(
         return zip(*columns, strict=True) if columns else [()] * len(block)
 
     if elements == "dicts":
-        names = table.column_names
-
-        def dicts(block: Block) -> Iterable[dict[str, Any]]:
-            return (dict(zip(names, row, strict=True)) for row in rows(block))
-
-        return dicts, dict[str, Any]
+        make_dict = partial(zip, table.column_names)
+        return lambda block: map(dict, map(make_dict, rows(block))), dict[str, Any]
     if elements != "rows":
         detail = f"elements is {elements!r}, expected one of arrow, columns, dicts, rows"
         raise argument_error(detail)
@@ -236,15 +207,15 @@ def _elements_of(
 
 def _row_type(type_: Any) -> Any:
     """Return the type of a column in Beam's schemas; Any where they have none."""
-    types = pa.types
-    if types.is_dictionary(type_):
+    types, form = pa.types, ext.form_of(type_)
+    if form == "dictionary":
         return _row_type(type_.value_type)
-    if types.is_list(type_) or types.is_large_list(type_) or types.is_fixed_size_list(type_):
+    if form in ("list", "fixed list"):
         return typing.Sequence[_row_type(type_.value_type)]  # type: ignore[misc]
+    if form in ("text", "bytes"):
+        return str if form == "text" else bytes
     if types.is_boolean(type_):
         return bool
-    if "binary" in str(type_) or "string" in str(type_):
-        return str if "string" in str(type_) else bytes
     if types.is_integer(type_) and type_ != pa.uint64():
         return np.int64
     if types.is_floating(type_):
@@ -257,17 +228,16 @@ class ReadExamples(_Read):
 
     Parameters
     ----------
-    paths : str, PathLike, or a list of them
+    paths, max_bytes : optional
+        As for :class:`ReadTFRecords`, as are Beam's counters.
     columns : sequence of str, optional
     schema : path, mapping of str to feature specification, or SequenceSchema, optional
         As for :func:`scan`, which settles the schema now, where the pipeline is made.
     elements : {"arrow", "columns", "rows", "dicts"}, default "arrow"
-        What the PCollection has. Batches of about 4 MB: ``"arrow"``, each a ``pyarrow.Table``, as
-        ``ReadFromParquetBatched`` gives and ``WriteToParquetBatched`` takes them; ``"columns"``, each a dict of
-        arrays as :func:`load` returns. Or one element per record: ``"rows"``, named tuples with a schema of
-        Beam's, for ``to_dataframe``, ``SqlTransform`` or ``GroupBy("name")``; ``"dicts"``.
-    max_bytes : optional
-        As for :class:`ReadTFRecords`.
+        Batches of about 4 MB: ``"arrow"``, each a ``pyarrow.Table``, as for ``WriteToParquetBatched``; ``"columns"``,
+        each a dict of arrays as from :func:`load`. Or one element per record: ``"rows"``, named tuples with a schema of
+        Beam's, for ``to_dataframe``, ``SqlTransform`` or ``GroupBy("name")``, where ``image/encoded`` is
+        ``image_encoded``; or ``"dicts"``.
     **options
         As for :func:`scan`; `num_workers` has no effect, and `max_errors` is per part.
 
@@ -279,16 +249,8 @@ class ReadExamples(_Read):
     Raises
     ------
     FileNotFoundError, InvalidArgumentError, DataLossError
-        At once, as :func:`scan`: for missing files, a wrong schema, damage in the sample. ``UNSUPPORTED``
-        for two columns that would have the same name in rows.
-        By a worker, as :meth:`TFRecordTable.to_batches`.
-
-    Notes
-    -----
-    A record that does not fit the schema is an error that names its file, number and feature. Names of columns that are not
-    identifiers become such in rows: ``image/encoded`` is ``image_encoded``.
-
-    Cut and counted as :class:`ReadTFRecords`.
+        At once, as :func:`scan`; ``UNSUPPORTED`` for two columns that would have the same name in rows.
+        By a worker, as :meth:`TFRecordTable.to_batches`, with file, number and feature.
 
     Examples
     --------
@@ -313,7 +275,7 @@ class ReadExamples(_Read):
     ) -> None:
         self.table: TFRecordTable = scan(paths, columns, schema=schema, **options)
         parts = _elements_of(self.table, elements)
-        super().__init__(self.table.sources, *parts, options, max_bytes)
+        super().__init__(self.table.sources, *parts, max_bytes, options)
 
     @property
     def arrow_schema(self) -> Any:
@@ -327,14 +289,14 @@ class ReadAllExamples(_Read):
     Parameters
     ----------
     table : TFRecordTable
-        Of :func:`scan`, for one or some files like those that will be read: its schema and its columns are theirs.
+        From :func:`scan`, for files like those that will be read, which have its schema and its columns.
     elements, max_bytes, **options
         As for :class:`ReadExamples`; the options of the table itself are not used.
 
     Raises
     ------
     FileNotFoundError
-        By a worker, for a path or pattern without a file; others as :class:`ReadExamples`.
+        By a worker, for a path or pattern without a file.
 
     Examples
     --------
@@ -358,17 +320,14 @@ class ReadAllExamples(_Read):
         **options: Unpack[ReadOptions],
     ) -> None:
         settings = {**options, "batch_size": batch_size}
-        super().__init__(None, *_elements_of(table, elements), settings, max_bytes)
+        super().__init__(None, *_elements_of(table, elements), max_bytes, settings)
 
 
 # ------------------------------------------------------------------------------- writing
 
 
 class _Sink(_FileSinkBase):
-    """Beam's files: written under temporary names, and renamed when all are complete.
-
-    `encoder` makes what writes the elements of a file, and returns its sidecar in the end.
-    """
+    """Beam's files: written under temporary names, and renamed when all are complete."""
 
     def __init__(
         self,
@@ -385,7 +344,8 @@ class _Sink(_FileSinkBase):
     def open(self, temp_path: str) -> Any:
         """Open a file of its own for each attempt."""
         file = FileSystems.create(temp_path, compression_type=CompressionTypes.UNCOMPRESSED)
-        written = ext.FingerprintingFile(_Parts(temp_path, file))
+        output = SimpleNamespace(name=temp_path, write=lambda parts: list(map(file.write, parts)))
+        written = ext.FingerprintingFile(output)
         compression = ext.compression_to_write(temp_path, self._compression)
         writer = TFRecordWriter(written, compression)  # type: ignore[arg-type] # only writes
         return file, written, writer, self._encoder(writer)
@@ -404,11 +364,9 @@ class _Sink(_FileSinkBase):
             writer.close()
         file.close()
         if described is not None:
-            with FileSystems.create(
-                f"{written.name}{ext.SIDECAR_SUFFIX}",
-                compression_type=CompressionTypes.UNCOMPRESSED,
-            ) as beside:
-                described = described._replace(fingerprint=written.fingerprint)
+            name, plain = f"{written.name}{ext.SIDECAR_SUFFIX}", CompressionTypes.UNCOMPRESSED
+            described = described._replace(fingerprint=written.fingerprint)
+            with FileSystems.create(name, compression_type=plain) as beside:
                 beside.write(ext.content_to_write(described))
 
     def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
@@ -419,7 +377,7 @@ class _Sink(_FileSinkBase):
         FileSystems.delete([file.path for file in match.metadata_list])
 
     def finalize_write(self, init_result: Any, writer_results: Any, *more: Any) -> Any:
-        """Rename the sidecars before the files; return the paths of these."""
+        """Rename the sidecars before the files."""
         for number, source in enumerate(sorted(writer_results)):
             target = self._get_final_name(number, len(writer_results))
             old, new = (f"{place}{ext.SIDECAR_SUFFIX}" for place in (source, target))
@@ -440,21 +398,7 @@ def _closed_on_error(file: Any, writer: TFRecordWriter) -> Iterator[None]:
         raise
 
 
-class _Parts:
-    """A file of Beam's that parts are written to, as to an OutputFile."""
-
-    def __init__(self, name: str, file: Any) -> None:
-        self.name, self._file = name, file
-
-    def write(self, parts: Iterable[memoryview]) -> None:
-        """Write them."""
-        for part in parts:
-            self._file.write(part)
-
-
 class _Records:
-    """Writes records as they are to a file."""
-
     def __init__(self, writer: TFRecordWriter) -> None:
         self._writer = writer
 
@@ -472,7 +416,7 @@ class _Examples:
     """Writes dictionaries, rows and tables to a file; with a sidecar, all of one schema."""
 
     def __init__(
-        self, writer: TFRecordWriter, schema: Any, *, lossless: bool, sidecar: bool
+        self, writer: TFRecordWriter, *, schema: Any, lossless: bool, sidecar: bool
     ) -> None:
         self._writer, self._schema = writer, schema
         self._lossless, self._sidecar = lossless, sidecar
@@ -525,12 +469,10 @@ class _Examples:
         if of_rows is not None:
             detail = "tables among dictionaries or rows, whose types do not fit into one sidecar; "
             raise argument_error(detail + "give sidecar=False")
-        sidecar: Sidecar = self._of_tables.described()
-        return sidecar
+        return self._of_tables.described()  # type: ignore[no-any-return]
 
 
 def _row_of(value: Any) -> Mapping[str, Any]:
-    """Return a dictionary, or a row of Beam's as one."""
     if isinstance(value, Mapping):
         return value
     as_dict = getattr(value, "_asdict", None) or getattr(value, "as_dict", None)
@@ -538,13 +480,10 @@ def _row_of(value: Any) -> Mapping[str, Any]:
         kind = type(value).__name__
         detail = f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {kind}"
         raise TypeError(f"{detail}; bytes are for WriteTFRecords")
-    row: Mapping[str, Any] = as_dict()
-    return row
+    return as_dict()  # type: ignore[no-any-return]
 
 
 class _Write(_TransformBase):
-    """Writes elements with a sink."""
-
     def __init__(self, sink: _Sink) -> None:
         super().__init__()
         self._sink = sink
@@ -555,9 +494,7 @@ class _Write(_TransformBase):
 
 
 class WriteTFRecords(_Write):
-    """Write records, each of them ``bytes``, to shards.
-
-    In the place of ``beam.io.WriteToTFRecord``, with its arguments and names of files.
+    """Write records, each of them ``bytes``, to shards, in the place of ``beam.io.WriteToTFRecord``.
 
     Parameters
     ----------
@@ -570,7 +507,7 @@ class WriteTFRecords(_Write):
     shard_name_template : str, optional
         What is between prefix and suffix, by default ``"-SSSSS-of-NNNNN"``; "" for a single file without a number.
     compression : str, int or TFRecordOptions, default "infer"
-        As for :class:`TFRecordWriter`, by the suffix if it is inferred.
+        As for :class:`TFRecordWriter`; inferred from the suffix.
 
     Returns
     -------
@@ -586,8 +523,8 @@ class WriteTFRecords(_Write):
 
     Notes
     -----
-    Each attempt of a task writes a temporary file of its own. When all tasks have succeeded, one file of each is renamed, so
-    repeated tasks neither double nor lose records. Existing files of the same names are replaced.
+    When all tasks have succeeded, one temporary file of each is renamed, so repeated tasks neither double nor lose
+    records. Existing files of the same names are replaced.
 
     Examples
     --------
@@ -616,28 +553,23 @@ class WriteTFRecords(_Write):
 class WriteExamples(_Write):
     """Write rows, or batches of them, as Examples to shards.
 
-    The elements are dictionaries as :meth:`TFRecordWriter.write_example` takes them, rows with a schema of Beam's, or
-    ``pyarrow.Table`` and ``RecordBatch`` objects of one schema, whose rows become Examples, or SequenceExamples if
-    their schema's metadata says so. ``{"context": {...}, "feature_lists": {...}}`` is a SequenceExample.
+    The elements are dictionaries as for :meth:`TFRecordWriter.write_example`, rows with a schema of Beam's, or
+    ``pyarrow.Table`` and ``RecordBatch`` objects of one schema, whose rows are SequenceExamples if its metadata says so.
+    ``{"context": {...}, "feature_lists": {...}}`` is a SequenceExample. For columns, use
+    ``beam.FlatMap(encode_examples) | WriteTFRecords(...)``.
 
     Parameters
     ----------
-    file_path_prefix, file_name_suffix, num_shards, shard_name_template : optional
-    compression : optional
-        As for :class:`WriteTFRecords`.
+    file_path_prefix, file_name_suffix, num_shards, shard_name_template, compression : optional
+        As for :class:`WriteTFRecords`, as are the result and retries.
     schema : Schema, or mapping of str to feature specification, optional
-        The features that dictionaries and rows are to be read with: kinds and shapes are checked, and empty lists and
-        integers among floats have the kind that it says. Slower without `sidecar`.
+        For dictionaries and rows: kinds and shapes are checked, and empty lists and integers among floats have the kind
+        that it says. Slower without `sidecar`.
     lossless : bool, default False
-        As for :func:`save`, by the first rows of each file: True keeps every bit, and needs the sidecar. By default float64 is stored as
-        float32, and the worker warns of the columns in which that changed a number.
+        As for :func:`save`, by the first rows of each file; needs the sidecar. The worker warns of columns of float64
+        in which float32 changed a number.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
-
-    Returns
-    -------
-    PCollection of str
-        The paths of the files.
+        Write ``FILE.schema.json`` beside each file of Examples, with which readers restore types and shapes.
 
     Raises
     ------
@@ -645,14 +577,6 @@ class WriteExamples(_Write):
         By a worker, for a value that cannot be stored, with its column or feature.
     TypeError
         By a worker, for other elements.
-
-    Notes
-    -----
-    Of SequenceExamples no sidecar is written. Retries as for :class:`WriteTFRecords`.
-
-    See Also
-    --------
-    encode_examples : columns to records, for ``beam.FlatMap(encode_examples) | WriteTFRecords(...)``.
 
     Examples
     --------
@@ -677,7 +601,7 @@ class WriteExamples(_Write):
         sidecar: bool = True,
         compression: CompressionType = "infer",
     ) -> None:
-        check_lossless(lossless=lossless, sidecar=sidecar)
+        engines.check_lossless(lossless=lossless, sidecar=sidecar)
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
         encoder = partial(_Examples, schema=schema, lossless=lossless, sidecar=sidecar)
         super().__init__(_Sink(names, compression, encoder))

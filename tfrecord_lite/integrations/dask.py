@@ -1,13 +1,6 @@
 """Record files as data frames and bags of Dask, and data frames as record files.
 
-::
-
-    read_tfrecord    files as a dask.dataframe.DataFrame: a partition per file, or per part of a large one
-    read_records     files as a dask.bag.Bag of bytes, one per record
-    to_tfrecord      a dask.dataframe.DataFrame as files: one per partition
-
-Partitions are read and written by plain functions of plain arguments, on whatever scheduler. A task that
-is repeated, since its worker died, reads the same records, and replaces the file that it may have left.
+A task that is repeated, since its worker died, reads the same records, and replaces the file that it may have left.
 """
 
 from __future__ import annotations
@@ -54,18 +47,19 @@ def read_tfrecord(
         Only these columns. Columns that an expression does not use are not parsed either way, but ``len`` of a frame
         parses all of its columns: with ``columns=[]`` it parses none.
     schema : path, mapping of str to feature specification, or SequenceSchema, optional
-        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
+        As for :func:`scan`.
     blocksize : int, str or None, default "128MiB"
         About the bytes of a file in a partition; uncompressed files are divided at borders of records, see
         :meth:`TFRecordTable.partitions`. None for a partition per file.
     dtype_backend : "pyarrow", optional
-        Make all columns ``pandas.ArrowDtype``. By default numbers have NumPy's dtypes, those that records may lack the nullable
-        ones (``Int64``, ``boolean``), texts are ``string[pyarrow]``; byte strings, lists and fixed shapes
-        are ``pandas.ArrowDtype``.
+        Make all columns ``pandas.ArrowDtype``. By default numbers have NumPy's dtypes, or nullable ones (``Int64``,
+        ``boolean``) if records may lack them; texts are ``string[pyarrow]``; byte strings, lists and fixed shapes are
+        ``pandas.ArrowDtype``.
     include_path_column : bool or str, default False
         Add a column with the file that each row is from: ``path``, or this name.
     **options
-        As for :func:`scan`; `max_errors` is of each partition. With ``on_error="skip"`` each task that skips something warns (``DataLossWarning``) where it runs.
+        As for :func:`scan`; `max_errors` is per partition. With ``on_error="skip"`` each task that skips something
+        warns (``DataLossWarning``) where it runs.
 
     Returns
     -------
@@ -106,19 +100,13 @@ def read_tfrecord(
             meta=_frame(empty, 0, "", None, **form),
             label="read-tfrecord",
             enforce_metadata=False,
-            state=_state_of(part.source for part in parts),
+            _state=_state_of(part.source for part in parts),
             **form,
         )
 
 
-def _frame_of(
-    part: TablePartition,
-    columns: Sequence[str],
-    *,
-    state: str,  # noqa: ARG001 - for the key of the task
-    **form: Any,
-) -> Any:
-    """Read a partition; Dask names the columns that an expression needs, since there is no default."""
+def _frame_of(part: TablePartition, columns: Sequence[str], *, _state: str, **form: Any) -> Any:
+    """Read a partition; Dask names the columns that an expression needs, and `_state` is in the key of the task."""
     names = set(columns)
     part = engines.with_columns(part, [name for name in part.arrow_schema.names if name in names])
     batches = list(engines.batches_of(part))
@@ -128,13 +116,7 @@ def _frame_of(
 
 
 def _frame(
-    table: Any,
-    n_rows: int,
-    path: str,
-    columns: Sequence[str] | None,
-    *,
-    dtypes: Mapping[str, Any],
-    path_column: str | None,
+    table: Any, n_rows: int, path: str, columns: Any, *, dtypes: Any, path_column: str | None
 ) -> Any:
     """Return a table as a data frame whose dtypes do not depend on its values."""
     pandas = library("pandas")
@@ -152,7 +134,6 @@ def _frame(
 
 
 def _dtypes(table: TFRecordTable, backend: str | None) -> dict[str, Any]:
-    """Return the dtype of each column; None for what pandas makes of it."""
     if backend == "pyarrow":
         arrow_dtype = library("pandas").ArrowDtype
         return {field.name: arrow_dtype(field.type) for field in table.arrow_schema}
@@ -196,8 +177,7 @@ def read_records(
     paths, blocksize
         As for :func:`read_tfrecord`.
     **options
-        As for :class:`TFRecordReader`: `compression`, `on_error`, `max_errors` (of each partition), `max_record_bytes`,
-        `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`.
+        How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `max_errors` is per partition.
 
     Returns
     -------
@@ -223,16 +203,13 @@ def read_records(
     return bag.from_sequence(parts, npartitions=len(parts)).map_partitions(_records, how, state)
 
 
-def _records(parts: Any, options: ReadSettings, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
+def _records(parts: Any, options: ReadSettings, _state: str) -> list[bytes]:
     blocks = (block for part in parts for block in engines.blocks_of(part, options))
     return [record for block in blocks for record in block.to_list()]
 
 
 def _state_of(sources: Iterable[str]) -> str:
-    """Return what distinguishes files from earlier files of the same names.
-
-    It makes the keys of tasks, by which Dask finds what it has computed already.
-    """
+    """Return what distinguishes files from earlier files of the same names, for the keys of tasks."""
     names = sorted(set(sources))
     if any(map(is_url, names)):
         return uuid.uuid4().hex
@@ -269,13 +246,13 @@ def to_tfrecord(
     path : str or PathLike
         The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     overwrite : bool, default False
-        Remove the existing files, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
-        may be read from this directory, and is gone with its files then.
+        Remove the existing files, once the new ones are complete, under other names. Otherwise there must be none. The
+        frame may be read from this directory, and is gone with its files then.
     write_index : bool, default False
         Store the index, too, as columns.
     lossless : bool, default False
-        As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
-        which that changed a number, and so does `rounded` of the results.
+        As for :func:`save`; needs the sidecar. A warning, and `rounded` of the results, name the columns of float64
+        in which float32 changed a number.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     compute : bool, default True
@@ -283,18 +260,17 @@ def to_tfrecord(
     compute_kwargs : dict, optional
         For ``compute``, such as ``{"scheduler": "processes"}``.
     **options
-        How files are written: :class:`~tfrecord_lite.options.WriteOptions`. The names of the files end as `compression`
-        has them; by default there is none.
+        How files are written: :class:`~tfrecord_lite.options.WriteOptions`; not compressed by default.
 
     Returns
     -------
     list of WrittenPart, or Delayed
-        The files, in the order of the partitions; there is none of an empty partition.
+        The files, in the order of the partitions; none for an empty partition.
 
     Raises
     ------
     FileExistsError
-        If the directory has files, and `overwrite` is not asked for.
+        If the directory has files, without `overwrite`.
     InvalidArgumentError
         For a value or a type of column that cannot be stored, with file, record and column.
     TypeError
@@ -302,8 +278,8 @@ def to_tfrecord(
 
     Notes
     -----
-    A file appears when it is complete, and has the same name if its task is repeated. If a partition fails, nothing of
-    this call stays, and all of before does; with ``compute=False`` the files of other partitions stay, too.
+    A file appears when it is complete. If a partition fails, nothing of this call stays, and all of before does; with
+    ``compute=False`` the files of other partitions stay, too.
 
     Examples
     --------
@@ -333,10 +309,8 @@ def to_tfrecord(
     settings = {**options, "lossless": lossless, "sidecar": sidecar}
     job = Job(files, f".{uuid.uuid4().hex}.job", names) if compute else None
     write = delayed(_write)
-    parts = [
-        write(partition, f"{folder}/{name}", write_index, settings, job)
-        for partition, name in zip(partitions, names, strict=True)
-    ]
+    paths = [f"{folder}/{name}" for name in names]
+    parts = [write(*one, write_index, settings, job) for one in zip(partitions, paths, strict=True)]
     done = delayed(_finish)(parts, files, before)
     if job is None:
         return done
@@ -362,7 +336,7 @@ class Job:
     def take_back(self) -> None:
         """Remove what there is of it; tasks that end later find no mark, and remove theirs."""
         self.files.remove([self.mark])
-        own = set(self._with_sidecars(self.names))
+        own = {*self.names, *(f"{name}.schema.json" for name in self.names)}
         unfinished = tuple(f".{name}." for name in own)
         names = self.files.names(hidden=True)
         self.files.remove(name for name in names if name in own or name.startswith(unfinished))
@@ -370,24 +344,14 @@ class Job:
     def check(self, path: str) -> None:
         """Remove a file that was just written if the job is over."""
         if self.mark not in self.files.names(hidden=True):
-            self.files.remove(self._with_sidecars([os.path.basename(path)]))
-
-    @staticmethod
-    def _with_sidecars(names: list[str]) -> list[str]:
-        return [*names, *(f"{name}.schema.json" for name in names)]
+            name = os.path.basename(path)
+            self.files.remove([name, f"{name}.schema.json"])
 
 
-def _write(
-    frame: Any,
-    path: str,
-    write_index: bool,  # noqa: FBT001 - an argument of a task
-    options: dict[str, Any],
-    job: Job | None,
-) -> WrittenPart | None:
-    """Write a partition."""
+def _write(frame: Any, path: str, with_index: Any, options: Any, job: Any) -> WrittenPart | None:
     if not len(frame):
         return None
-    table = imported().Table.from_pandas(frame, preserve_index=write_index)
+    table = imported().Table.from_pandas(frame, preserve_index=with_index)
     # NaN is a number, which Arrow takes for a missing value in columns of NumPy's dtypes.
     for i, name in enumerate(table.column_names):
         dtype = frame.dtypes.get(name)
@@ -399,9 +363,7 @@ def _write(
     return part
 
 
-def _finish(
-    parts: list[WrittenPart | None], files: PartFolder, before: list[str]
-) -> list[WrittenPart]:
+def _finish(parts: list[Any], files: PartFolder, before: list[str]) -> list[WrittenPart]:
     """Remove what was there before, and return what was written."""
     written = [part for part in parts if part is not None]
     new = {os.path.basename(part.path) for part in written}

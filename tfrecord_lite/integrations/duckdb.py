@@ -1,13 +1,7 @@
 """DuckDB over record files: queries, and conditions on batches.
 
-::
-
-    sql     a query whose FROM clause names files
-    where   a condition, evaluated on RecordBatches of Arrow
-
-A table of ``scan`` needs none of this: ``duckdb.sql("select ... from table")`` finds it by its name. But
-DuckDB asks such a table for all columns; files of :func:`sql` are asked for those that the query uses, and for the
-rows that its simple filters keep, batch by batch (as a dataset of pyarrow's, which DuckDB knows).
+``duckdb.sql("select ... from table")`` finds a table of ``scan`` by its name, but asks it for all columns; files of
+:func:`sql` are asked for those that the query uses, and for the rows that its simple filters keep, batch by batch.
 """
 
 from __future__ import annotations
@@ -20,30 +14,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite import summarize
 from tfrecord_lite.apps.tables import table as scanned
-from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
+from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, hint_of, scan
 from tfrecord_lite.apps.tfds import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
-from tfrecord_lite.extension import (
-    SAMPLE,
-    Sources,
-    changed_schema,
-    feature_names,
-    library,
-    without_decimals,
-)
 from tfrecord_lite.extension import imported as arrow
 from tfrecord_lite.options import ReadOptions, hinted
 from tfrecord_lite.texts import nearest
-
-if TYPE_CHECKING:
-    from tfrecord_lite.extension import SchemaLike
 
 __all__ = ["Where", "sql", "where"]
 
@@ -54,7 +38,7 @@ _FILE = re.compile(
 """A quoted name where a query may have a table."""
 
 _DUCKDB_FILES = re.compile(
-    r"\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$", re.IGNORECASE
+    r"(?i)\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$"
 )
 """The names of files that DuckDB reads directly."""
 
@@ -75,24 +59,23 @@ _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
 
 
-def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanOptions]) -> Any:
+def sql(query: str, *, schema: ext.SchemaLike | None = None, **options: Unpack[ScanOptions]) -> Any:
     """Run a query of DuckDB's SQL over files, such as ``select * from 'train-*.tfrecord'``.
 
     Parameters
     ----------
     query : str
-        Quoted names in its FROM clauses are files of Examples or SequenceExamples, whatever ``paths`` of
-        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads directly
-        (``.csv``, ``.parquet``, ``.json``, ...) are left to it.
-    schema : Schema, SequenceSchema, dict of specifications, or path, optional
-    **options
+        Quoted names in its FROM clauses are files of Examples or SequenceExamples, as for :func:`scan`, or directories
+        of TensorFlow Datasets with all splits. Files that DuckDB reads directly (``.csv``, ``.parquet``, ``.json``,
+        ...) are left to it.
+    schema, **options : optional
         As for :func:`scan`, for all these files; but `text` is True by default.
 
     Returns
     -------
     pyarrow.RecordBatchReader
-        The rows, as they are found; only those columns are parsed that the query uses. Decimals with digits
-        after the point, as DuckDB's literals are, are float64. Read it to its end, or close it.
+        The rows, as they are found. Decimals with digits after the point, as DuckDB's literals are, are float64. Read
+        it to its end, or close it.
 
     Raises
     ------
@@ -102,8 +85,6 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
         If there is no such file.
     DataLossError
         For damage, when a query reaches it.
-    ImportError
-        If duckdb or pyarrow is not installed (the extra ``sql``).
 
     Examples
     --------
@@ -120,7 +101,7 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     except BaseException:
         run.connection.close()
         raise
-    fields = list(without_decimals(reader.schema))
+    fields = list(ext.without_decimals(reader.schema))
     chosen = [i for i, field in enumerate(fields) if field.name != _NO_COLUMN]
     kept = arrow().schema([fields[i] for i in chosen])
     if any(scanned.rounded_in(table.arrow_schema) for table in run.tables.values()):
@@ -130,8 +111,6 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
 
 
 class _Run:
-    """One run of a query, and the tables of the files that it names."""
-
     def __init__(self, query: str, options: Any) -> None:
         self.query, self.connection = query, imported().connect(":memory:")
         self.tables: dict[str, TFRecordTable] = {}
@@ -145,18 +124,18 @@ class _Run:
                 table = self.tables[name] = _scanned(name, query, options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
-            else:
-                rows = _dataset_class()(table, self._failures)
-                nothing = arrow().table({_NO_COLUMN: []})  # DuckDB has no tables without columns
-                self.connection.register(name, rows if table.column_names else nothing)
+                continue
+            rows = _dataset_class()(table, self._failures)
+            nothing = arrow().table({_NO_COLUMN: []})  # DuckDB has no tables without columns
+            self.connection.register(name, rows if table.column_names else nothing)
 
     def reader(self) -> Any:
         """Begin the query, and return a RecordBatchReader of its rows."""
         try:
             statements = self.connection.extract_statements(self.query)
-            selects = [one for one in statements if one.type == imported().StatementType.SELECT]
-            if len(selects) > 1:
-                detail = f"the query has {len(selects)} statements with rows; run one at a time"
+            number = [one.type for one in statements].count(imported().StatementType.SELECT)
+            if number > 1:
+                detail = f"the query has {number} statements with rows; run one at a time"
                 raise argument_error(detail)
             relation = self.connection.sql(self.query)
             if relation is None:  # a statement without rows
@@ -198,7 +177,9 @@ class _Run:
             # Of context.label, DuckDB takes context for a table.
             path = re.search(rf"\b{re.escape(unknown[2] or ' ')}\.\w+", self.query)
             name = path[0] if path else unknown[1] or unknown[2]
-            return argument_error(f"there is no column {name!r}{_hint(name, self.query, names)}")
+            sampled = max(map(hint_of, self.tables.values()), default="")
+            hint = _hint(name, self.query, names) or sampled
+            return argument_error(f"there is no column {name!r}{hint}")
         detail = f"the query cannot be run: {first_line(error)}"
         if os.path.exists(self.query):
             detail += f"; a query is, for example, select * from '{self.query}'"  # noqa: S608 - a text
@@ -210,8 +191,8 @@ class _Run:
         return argument_error(detail)
 
 
-def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
-    """Return the table of a file; if a column has no type, the table of the columns which the query names."""
+def _scanned(name: ext.Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
+    """Return the table of a file; of the columns that the query names, if a column has no type."""
     try:
         return scan(name, **options)
     except IsADirectoryError:
@@ -226,18 +207,18 @@ def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTabl
         if any(node.get("class") == "STAR" for node in nodes):
             raise
         reading = {key: options[key] for key in options.keys() & ReadOptions.__annotations__}
-        summary = summarize(name, num_records=options.get("sample", SAMPLE), **reading)
-        return scan(name, [n for n in feature_names(summary) if n in query], **options)
+        summary = summarize(name, num_records=options.get("sample", ext.SAMPLE), **reading)
+        return scan(name, [n for n in ext.feature_names(summary) if n in query], **options)
 
 
 def _readable(schema: Any) -> Any:
     """Return the Arrow schema of columns as DuckDB reads them: it has no float16."""
-    pa = arrow()
-    return changed_schema(schema, lambda kind: pa.float32() if pa.types.is_float16(kind) else kind)
+    half, single = arrow().float16(), arrow().float32()
+    return ext.changed_schema(schema, lambda kind: single if kind == half else kind)
 
 
 def names_in(query: str) -> list[str]:
-    """Return all names of files that a query may read: quoted texts, and tables without quotes."""
+    """Return the names of files that a query may read: quoted texts, and tables without quotes."""
     pairs = _QUOTED.findall(query)  # in single quotes, in double ones
     quoted = [a.replace("''", "'") or b.replace('""', '"') for a, b in pairs]
     return list(dict.fromkeys([*quoted, *_BARE_NAME.findall(query)]))
@@ -245,7 +226,7 @@ def names_in(query: str) -> list[str]:
 
 @cache
 def _dataset_class() -> Any:
-    """Return the class of tables as datasets of pyarrow's, which DuckDB asks for columns and rows."""
+    """Return the class of tables as datasets of pyarrow's, which DuckDB knows."""
     pa = arrow()
     base: Any = arrow("pyarrow.dataset").Dataset
 
@@ -296,29 +277,19 @@ def where(expression: str, column_names: Sequence[str]) -> Where:
         What may follow ``WHERE``. A column whose name is not a plain word is in double quotes:
         ``"image/class/label" = 3``.
     column_names : sequence of str
-        The columns that there are.
-
-    Returns
-    -------
-    Where
-        Its ``columns`` are those that the condition uses, its ``mask`` evaluates it.
+        The columns of the batches.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if this is not a condition, or names a column that there is not.
-    ImportError
-        If duckdb or pyarrow is not installed.
+        ``BAD_ARGUMENT`` if this is not a condition, or names an unknown column.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from tfrecord_lite.integrations.duckdb import where
-    >>> condition = where("age > 36 and name like 'A%'", ["name", "age", "image"])
-    >>> condition.columns
-    ['name', 'age']
     >>> people = pa.record_batch({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-    >>> condition.mask(people)
+    >>> where("age > 36 and name like 'A%'", ["name", "age", "image"]).mask(people)
     array([False,  True, False])
     """
     return Where(expression, column_names)
@@ -340,15 +311,15 @@ class Where:
     columns: list[str]
     """The columns that the condition uses, in the order of the batches."""
 
-    def __init__(self, expression: str, column_names: Sequence[str]) -> None:
-        self._arguments = expression, list(column_names)
+    def __init__(self, expression: str, column_names: Sequence[str], hint: str = "") -> None:
+        self._arguments = expression, list(column_names), hint
         # Without threads of its own, which a fork would lose.
         self._connection = imported().connect(":memory:", config={"threads": 1})
-        self.columns = _columns_of(self._connection, expression, self._arguments[1])
+        self.columns = _columns_of(self._connection, *self._arguments)
         # The parentheses are on lines of their own, since a comment may end the text.
         self._query = f'SELECT "{_NUMBER}" FROM batch WHERE (\n{expression}\n)'  # noqa: S608
 
-    def __reduce__(self) -> tuple[type[Where], tuple[str, list[str]]]:
+    def __reduce__(self) -> tuple[type[Where], tuple[str, list[str], str]]:
         """Send the text; a connection stays where it is."""
         return Where, self._arguments
 
@@ -363,7 +334,7 @@ class Where:
         Returns
         -------
         ndarray
-            bool, shape (rows,): whether the condition is true; where it is null, False.
+            bool, shape (rows,): whether the condition is true, and not null.
 
         Raises
         ------
@@ -397,11 +368,11 @@ class Where:
 
 def imported() -> Any:
     """Return the library, or raise the ImportError that says how to install it."""
-    return library("duckdb")
+    return ext.library("duckdb")
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a text of DuckDB's; candidates and the query's lines follow it."""
+    """Return the first line of a text of DuckDB's."""
     return str(error).partition("\n")[0].strip()
 
 
@@ -409,23 +380,22 @@ def _condition_error(detail: str) -> InvalidArgumentError:
     return argument_error(f"the condition cannot be evaluated: {detail}")
 
 
-def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]:
+def _columns_of(connection: Any, expression: str, names: list[str], hint: str) -> list[str]:
     """Return the columns that a condition uses, or raise if it is not a condition."""
     nodes = list(_nodes(_parsed(connection, expression)))
     if any(node.get("class") == "STAR" for node in nodes):
         return names
     used: set[str] = set()
     unknown: set[str] = set()
-    for node in nodes:
-        if node.get("class") == "COLUMN_REF":
-            name = node["column_names"][0]
-            # Case counts only between columns.
-            alike = [name] if name in names else [n for n in names if n.lower() == name.lower()]
-            used.update(alike[:1])
-            unknown.update([] if alike else [".".join(node["column_names"])])
+    for path in (node["column_names"] for node in nodes if node.get("class") == "COLUMN_REF"):
+        # Case counts only between columns.
+        alike = [n for n in names if n.lower() == path[0].lower()]
+        used.update(path[:1] if path[0] in names else alike[:1])
+        unknown.update([] if alike else [".".join(path)])
     if unknown and not any(node.get("class") in _OWN_NAMES for node in nodes):
         name = min(unknown, key=expression.lower().find)
-        raise argument_error(f"there is no column {name!r}{_hint(name, expression, names)}")
+        hint = _hint(name, expression, names) or hint
+        raise argument_error(f"there is no column {name!r}{hint}")
     if len({name.lower() for name in used}) < len(used):
         detail = "two columns whose names differ only in case, which are one to DuckDB"
         raise _condition_error(detail)
@@ -433,7 +403,6 @@ def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]
 
 
 def _parsed(connection: Any, expression: str) -> dict[str, Any]:
-    """Return the tree of a condition."""
     if not isinstance(expression, str):
         raise TypeError(f"a condition must be a str, not {type(expression).__name__}")
     if not expression.strip():
@@ -446,7 +415,6 @@ def _parsed(connection: Any, expression: str) -> dict[str, Any]:
 
 
 def _parsed_query(connection: Any, query: str) -> Any:
-    """Return the tree of a query, or raise if it is wrong."""
     with connection.cursor() as cursor:
         rows = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
     tree = json.loads(rows[0][0])
@@ -456,7 +424,6 @@ def _parsed_query(connection: Any, query: str) -> Any:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Iterate over all objects in JSON."""
     if isinstance(tree, dict):
         yield tree
         tree = list(tree.values())
@@ -466,7 +433,6 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _hint(name: str, expression: str, names: list[str]) -> str:
-    """Return the end of an error text about an unknown column."""
     for column in names:
         is_it = column == name.replace(".", "/") or (name in column and column in expression)
         if not column.isidentifier() and is_it:

@@ -1,8 +1,4 @@
-"""What the engines share: how a table is opened for workers, and the folders that tasks write to.
-
-Ray, Spark and Dask read a table by its partitions (``scan(...).partitions()``), Beam by the parts of files below them
-(``index/parts``); the tasks of all write files whole or not at all (``apps/tables/record_format``).
-"""
+"""What the engines share: how a table is opened for workers, and the folders that tasks write to."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import FilePart, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings
 
 if TYPE_CHECKING:
@@ -45,7 +40,7 @@ def absolute(paths: Any) -> Any:
 
 
 def scan_for_workers(
-    paths: Sources, columns: Sequence[str] | None, schema: Any, options: ScanOptions
+    paths: ext.Sources, columns: Sequence[str] | None, schema: Any, options: ScanOptions
 ) -> TFRecordTable:
     """Return the table of files and directories, under names that workers can open."""
     if options.pop("num_workers", 0):
@@ -54,32 +49,27 @@ def scan_for_workers(
 
 
 def with_columns(rows: Rows, names: list[str]) -> Rows:
-    """Return a table or a partition of it with some columns.
-
-    All of them notice features that are not in the sample; a selection does not.
-    """
+    """Return a table or a partition of it with some columns; a selection does not notice features beyond the sample."""
     return rows if names == rows.arrow_schema.names else rows.select(names)
 
 
 def batches_of(part: TablePartition) -> Iterator[Any]:
-    """Yield the record batches of a partition, in a worker; warn of what was skipped."""
+    """Yield the record batches of a partition; warn of what was skipped."""
     with closing(part.read()) as batches:
         yield from batches
         if batches.report is not None:
             ext.warn_of_damage(batches.report)
 
 
-def blocks_of(part: FilePart, options: ReadSettings) -> Iterator[Block]:
-    """Yield the blocks of a part of a file, in a worker; warn of what was skipped."""
+def blocks_of(part: ext.FilePart, options: ReadSettings) -> Iterator[Block]:
+    """Yield the blocks of a part of a file; warn of what was skipped."""
     reader = ext.PartReader(part, options)
     yield from reader.blocks()
     if reader.report is not None:
         ext.warn_of_damage(reader.report)
 
 
-def folder_to_write(
-    path: str | os.PathLike[str], storage_options: StorageOptions
-) -> tuple[str, PartFolder]:
+def folder_to_write(path: Any, storage_options: ext.StorageOptions) -> tuple[str, PartFolder]:
     """Return the name of a directory, or its URL, as workers know it, and the files in it."""
     folder = absolute(os.fspath(path).rstrip("/") or "/")
     return folder, PartFolder(folder, storage_options)

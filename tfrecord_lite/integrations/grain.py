@@ -1,10 +1,5 @@
 """Parsed Examples for Grain: by number, or from a data set that can be stopped and resumed.
 
-::
-
-    ExampleSource    a TFRecordFile as a data source of parsed Examples, for MapDataset and DataLoader
-    iter_dataset     a data set (compressed files, pipelines, batches) as a grain.IterDataset
-
 A :class:`TFRecordFile` is itself a data source, of records as ``bytes``.
 """
 
@@ -39,17 +34,10 @@ class ExampleSource(IndexedExamples):
     Parameters
     ----------
     file : TFRecordFile, or path, pattern or list of them
-        Uncompressed, local or remote.
     schema : Schema, dict of specifications, path or ExampleParser, optional
         As for :func:`read_batches`.
     **options
-        As for :class:`TFRecordFile`, such as `storage_options`.
-
-    Raises
-    ------
-    OSError, InvalidArgumentError, FailedPreconditionError, DataLossError
-        As :class:`TFRecordFile` and :class:`ExampleParser`; so do the methods, with the record's
-        place in its file. Errors cross the processes of Grain as they are.
+        As for :class:`TFRecordFile`, as are the errors, which cross the processes of Grain as they are.
 
     Examples
     --------
@@ -71,15 +59,13 @@ class ExampleSource(IndexedExamples):
         return self._rows([require_int("index", index)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[dict[str, Column]]:
-        """Return many Examples, each as ``[i]``, read and parsed at once."""
+        """Return many Examples, each as ``[i]``."""
         return self._rows(indices)
 
     _getitems = __getitems__  # Grain's name
 
     def parse(self, indices: Indices) -> dict[str, Column]:
-        """Return a batch of Examples as columns; row i is Example ``indices[i]``.
-
-        As :meth:`TFRecordFile.parse`.
+        """Return a batch of Examples as columns, as :meth:`TFRecordFile.parse`.
 
         Examples
         --------
@@ -98,28 +84,22 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
     Parameters
     ----------
     dataset : Dataset
-        For example ``TFRecordDataset(paths).batch(256).parse_example(features)``, with any
-        compression, of local or remote files. It is copied: iterations over one do not move
-        the other's epoch.
+        For example ``TFRecordDataset(paths).batch(256).parse_example(features)``. It is copied: iterations over
+        one do not move the other's epoch.
 
     Returns
     -------
     grain.IterDataset
-        ``mp_prefetch`` divides the records among its processes: each is returned exactly once,
-        by files if there are enough of them. Each process batches its own part.
-        Each iteration is the same epoch, that of `dataset` now (:meth:`Dataset.set_epoch`), as Grain's
-        own are; for other orders use ``repeat`` of the data set. Its iterators have ``report``, as
-        :attr:`DatasetIterator.report`; those in other processes do not send it.
+        ``mp_prefetch`` divides the records among its processes, by files if there are enough of them; each process
+        batches its own part. Each iteration is the epoch that `dataset` has now (:meth:`Dataset.set_epoch`); for other
+        orders use ``repeat`` of the data set. Iterators of this process have a ``report``, as
+        :attr:`DatasetIterator.report`.
 
-        ``get_state`` is a dictionary of one text, fit for JSON and Grain's ``CheckpointHandler``:
-        where the next element is, never records.
+        ``get_state`` is a dictionary of one text, the position of the next element, fit for JSON and Grain's
+        ``CheckpointHandler``.
 
     Raises
     ------
-    ImportError
-        If grain is not installed (``pip install grain``).
-    TypeError
-        If it is not a Dataset.
     TFRecordError, OSError
         On iteration, as the data set does, from other processes too; ``set_state`` raises
         InvalidArgumentError, ``BAD_ARGUMENT``, for the state of another data set.
@@ -140,8 +120,6 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
 
 
 class _RecordIterator(grain.DatasetIterator):  # type: ignore[misc]
-    """One iteration, which can be resumed."""
-
     def __init__(self, dataset: Dataset[Any]) -> None:
         super().__init__()
         self._elements = iter(dataset)
@@ -171,8 +149,6 @@ class _RecordIterator(grain.DatasetIterator):  # type: ignore[misc]
 
 
 class _RecordIterDataset(grain.IterDataset):  # type: ignore[misc]
-    """The elements of a data set."""
-
     def __init__(self, dataset: Dataset[Any]) -> None:
         super().__init__()
         self._dataset = dataset

@@ -43,14 +43,10 @@ class IndexedExamples:
         return f"{type(self).__name__}({self.file!r}, {self._parser!r})"
 
     def _columns(self, indices: Indices) -> dict[str, Column]:
-        """Return a batch of Examples as columns."""
         return self.file.parse(indices, self._parser)
 
     def _rows(self, indices: Any) -> list[dict[str, Any]]:
-        """Return many Examples, each as ``parse_single`` does, read at once and parsed at once if that is the same.
-
-        What is missing is None, since loaders would stack what is under a mask.
-        """
+        """Return many Examples, each as ``parse_single`` does, but with None for what is missing."""
         if len(indices) > 1 and is_dense(self._parser.features):
             columns: dict[str, Any] = self._columns(indices)
             numbers = range(len(indices))
@@ -66,7 +62,6 @@ class IndexedExamples:
 
 
 def _present(value: Any) -> Any:
-    """Return the value of one record; None if it is missing."""
     if not isinstance(value, np.ma.MaskedArray):
         return value
     return None if np.ma.getmaskarray(value).any() else value.data

@@ -1,11 +1,7 @@
 """Batches for Keras 3 from records, by number: shuffled anew each epoch, made by threads.
 
-::
-
-    keras_dataset    a TFRecordFile as a keras.utils.PyDataset, for fit, evaluate and predict
-
 A pipeline needs no adapter: Keras takes a generator of pairs, ``((c["x"], c["y"]) for c in dataset)``,
-with ``shuffle=False``, and ``steps_per_epoch`` if the data set repeats; it rejects other iterables.
+with ``shuffle=False``, and ``steps_per_epoch`` if the data set repeats.
 """
 
 from __future__ import annotations
@@ -76,8 +72,7 @@ def keras_dataset(
         As for :class:`TFRecordReader`.
     **options
         As for ``PyDataset``: `workers`, threads that make batches ahead (from 2 on), `max_queue_size`, and
-        `use_multiprocessing`. Threads are faster than processes unless `transform` is slow Python: a process
-        sends each batch through a pipe. Keras forks, which JAX warns of.
+        `use_multiprocessing`. Threads are faster than processes unless `transform` is slow Python.
 
     Returns
     -------
@@ -85,8 +80,6 @@ def keras_dataset(
 
     Raises
     ------
-    ImportError
-        If keras is not installed (``pip install keras``, and a backend).
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a `label_key` that is not a feature.
     OSError, DataLossError, FailedPreconditionError
@@ -114,7 +107,7 @@ def keras_dataset(
 
 
 class _RecordDataset(PyDataset):  # type: ignore[misc]
-    """Inputs and targets by number; several batches are parsed at once when they are wanted in their order."""
+    """Inputs and targets by number; several batches are parsed at once if they are asked for in their order."""
 
     def __init__(
         self,
@@ -193,5 +186,4 @@ def _check(labels: list[str], names: list[str]) -> None:
 
 
 def _alone(columns: dict[str, Any]) -> Any:
-    """Return the only column, or all."""
     return next(iter(columns.values())) if len(columns) == 1 else columns

@@ -16,7 +16,7 @@ word and name of the columns' index.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, pairwise
 from typing import Any
@@ -26,14 +26,7 @@ import numpy as np
 from tfrecord_lite.arrays import ObjectArray, objects
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert import arrow
-from tfrecord_lite.convert.arrow import (
-    UNUSABLE,
-    Word,
-    category_error,
-    check_names,
-    lists_of_array,
-    misfit_error,
-)
+from tfrecord_lite.convert.arrow import UNUSABLE, Word, lists_of_array, misfit_error
 from tfrecord_lite.convert.restore import result
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, argument_error
@@ -48,6 +41,8 @@ _NULLABLE |= {f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)}
 """The dtypes of numbers that may be missing."""
 _NESTED = {"list", "tuple", "array", "nested"}
 _SCALARS = {bool, int, float, str, bytes}
+_MISSING = {float: "nan", type(None): "None"}
+"""Words for what stands for a missing value, by its type; others are as they print."""
 
 
 def is_frame(data: Any) -> bool:
@@ -63,7 +58,7 @@ def is_series(data: Any) -> bool:
 
 def columns_of(frame: Any) -> dict[str, Any]:
     """Return a frame's columns, and the levels of its index if that is not a range, by feature."""
-    check_names(list(frame.columns))
+    arrow.check_names(list(frame.columns))
     columns = {name: frame[name] for name in frame.columns}
     for feature, _, level in _levels(frame.index):
         if feature in columns:
@@ -73,13 +68,12 @@ def columns_of(frame: Any) -> dict[str, Any]:
     return columns
 
 
-def _levels(index: Any) -> list[tuple[str, str | None, Any]]:
-    """Return the feature, the name, and the labels of each level of an index; none of a range."""
+def _levels(index: Any) -> Iterator[tuple[str, str | None, Any]]:
+    """Yield the feature, the name, and the labels of each level of an index; none of a range."""
     names = [] if isinstance(index, library("pandas").RangeIndex) else list(index.names)
-    return [
-        (_LEVEL.format(i) if _name_of(name) is None else name, name, index.get_level_values(i))
-        for i, name in enumerate(names)
-    ]
+    for i, name in enumerate(names):
+        feature = _LEVEL.format(i) if _name_of(name) is None else name
+        yield feature, name, index.get_level_values(i)
 
 
 def _name_of(name: Any) -> str | None:
@@ -99,10 +93,7 @@ def paths_of(name: str, series: Any) -> list[str]:
 
 
 def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, Word]]:
-    """Return the values and words of the columns that a Series, index or extension array becomes.
-
-    Python's objects are an array, with None for what is missing, and have no word.
-    """
+    """Return the values and words of the columns that a Series, index or extension array becomes; objects have none."""
     pd, dtype = library("pandas"), series.dtype
     array = getattr(series, "array", series)
     if isinstance(dtype, np.dtype):
@@ -136,7 +127,7 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, 
     except UnicodeError:  # of surrogates: the error with the number of the record is raised later
         return {name: (_objects_of(series), word)}
     except UNUSABLE:  # of categories only
-        raise category_error(name) from None
+        raise arrow.category_error(name) from None
     parts = arrow.open_column(name, values)
     return {path: (lists, word or {"arrow": own}) for path, (lists, own) in parts.items()}
 
@@ -157,8 +148,8 @@ def describe(frame: Any, columns: Mapping[str, Any], words: Mapping[str, Word]) 
     whole = {name: _whole_word(name, each, words[name]) for name, each in columns.items()}
     described: dict[str, Any] = {"columns": whole}
     if isinstance(index, pd.RangeIndex):
-        ranges = [[index.start, index.stop, index.step]]
-        described |= {"ranges": ranges, "name": _name_of(index.name)}
+        described["ranges"] = [[index.start, index.stop, index.step]]
+        described["name"] = _name_of(index.name)
     else:
         levels = [[feature, name] for feature, name, _ in _levels(index)]
         described["index"] = [level for level in levels if level[0] in columns]  # structs are none
@@ -191,7 +182,7 @@ def _word_of_objects(name: str, series: Any) -> Word:
         return {"object": types.pop().__name__}
     words: dict[bool, str] = {}  # of objects, and of what is missing
     for i, (item, is_missing) in enumerate(zip(items, missing, strict=True)):
-        form = _form_of_missing(item) if is_missing else _form_of(item)
+        form = _form_of(item) if not is_missing else _MISSING.get(type(item), str(item).strip("<>"))
         if form != (before := words.setdefault(is_missing, form)):
             kinds = "missing values" if is_missing else "objects"
             detail = f"{kinds} of several kinds in one column: {form} here, but {before} before"
@@ -204,12 +195,7 @@ def _word_of_objects(name: str, series: Any) -> Word:
     return word | ({} if words.get(True, "None") == "None" else {"missing": words[True]})
 
 
-def _form_of_missing(item: Any) -> str:
-    return {float: "nan", type(None): "None"}.get(type(item), str(item).strip("<>"))
-
-
 def _form_of(item: Any) -> str:
-    """Return a word for what an object is."""
     if isinstance(item, np.ndarray):
         inner = item.flat if item.dtype == object else ()
         return "array" if _NESTED.isdisjoint(map(_form_of, inner)) else "nested"
@@ -258,7 +244,6 @@ def _made(make: Any, array: Any, **arguments: Any) -> Any:
 
 
 def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: int) -> Any:
-    """Return the index of all rows; take its levels out of the arrays."""
     pd = library("pandas")
     if levels := description.get("index"):
         levels = [_made(pd.Index, arrays.pop(feature), name=name) for feature, name in levels]
@@ -271,17 +256,16 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
     # The labels of several frames, one after the other. The default labels of pandas go on, and
     # nothing records how many rows the last frame has: the schema may be for other data.
     ranges, name = description.get("ranges", [[0, 0, 1]]), description.get("name")
-    if len(ranges) == 1 or all(start == 0 and step == 1 for start, _, step in ranges):
-        start, _, step = ranges[0]
-        return pd.RangeIndex(start, start + n_rows * step, step, name=name)
-    start, _, step = ranges[-1]
-    parts = [np.arange(*bounds) for bounds in ranges[:-1]]
-    n_last = max(n_rows - sum(map(len, parts)), 0)
-    labels = np.concatenate([*parts, start + step * np.arange(n_last)])[:n_rows]
-    steps = set(np.diff(labels).tolist()) or {1}
-    if len(steps) > 1:
-        return pd.Index(labels, name=name)
-    first, step = labels[0] if n_rows else 0, steps.pop()
+    first, _, step = ranges[0]
+    if not (len(ranges) == 1 or all(start == 0 and by == 1 for start, _, by in ranges)):
+        start, _, by = ranges[-1]
+        parts = [np.arange(*bounds) for bounds in ranges[:-1]]
+        n_last = max(n_rows - sum(map(len, parts)), 0)
+        labels = np.concatenate([*parts, start + by * np.arange(n_last)])[:n_rows]
+        steps = set(np.diff(labels).tolist()) or {1}
+        if len(steps) > 1:
+            return pd.Index(labels, name=name)
+        first, step = labels[0] if n_rows else 0, steps.pop()
     return pd.RangeIndex(first, first + n_rows * step, step, name=name)
 
 
@@ -291,8 +275,8 @@ def _array_of(name: str, column: Any, word: Any, *, is_missing: bool = False) ->
     is_missing = is_missing or bool(column.null_count)
     may_lack = isinstance(word, str) and word in _NULLABLE and is_missing  # which NumPy's cannot
     if form == "number" and (word is None or may_lack):
-        word = np.dtype(kind.to_pandas_dtype()).name
-        word = _NULLABLE[word] if is_missing else word
+        name_of_dtype = np.dtype(kind.to_pandas_dtype()).name
+        word = _NULLABLE[name_of_dtype] if is_missing else name_of_dtype
     elif word is None and form in ("list", "fixed list"):
         is_nested = form == "list" and form_of(kind.value_type) in ("list", "fixed list")
         word = {"object": "list" if is_nested else "array"}
@@ -347,7 +331,6 @@ def _array(name: str, column: Any, word: Any) -> Any:  # noqa: PLR0912 - a case 
 
 
 def _arrays(name: str, column: Any) -> list[Any]:
-    """Return lists as arrays, with None for those that are missing."""
     lists, _ = arrow.open_column(name, column)[name]
     rows = result(lists, with_objects=True)
     if isinstance(rows, RaggedTensor):

@@ -2,9 +2,6 @@
 
 The word of a column is the name of its dtype, such as ``"Int8"``, or ``{"ipc": ...}``: a column of it
 without rows, as an Arrow IPC file in base64.
-
-A lazy frame's query passes its columns, its row limit and its filters: columns that it does not
-name are not parsed, reading stops at the limit, and rows that a filter drops leave with their batch.
 """
 
 from __future__ import annotations
@@ -94,11 +91,7 @@ def _stored(dtype: Any) -> Any:
 # ------------------------------------------------------------------------------------ words
 
 
-def describe(
-    frame: Any,  # noqa: ARG001 - words say all
-    columns: Mapping[str, Any],  # noqa: ARG001
-    words: Mapping[str, Word],
-) -> dict[str, Any]:
+def describe(_frame: Any, _columns: Any, words: Mapping[str, Word]) -> dict[str, Any]:
     """Return the words of all columns as JSON."""
     return {"columns": dict(words)}
 
@@ -186,11 +179,7 @@ def lazy_frame(table: Any) -> Any:
 
 
 def _frames(
-    table: Any,
-    columns: list[str] | None,
-    predicate: Any,
-    n_rows: int | None,
-    batch_size: int | None,  # noqa: ARG001 - only a hint, and blocks of the file are cheaper
+    table: Any, columns: list[str] | None, predicate: Any, n_rows: int | None, _batch_size: Any
 ) -> Iterator[Any]:
     """Yield what a query asks for: some columns of the first rows, those for which a predicate holds."""
     chosen = table.column_names if columns is None else columns
@@ -206,5 +195,4 @@ def _frames(
 
 
 def _frame(batch: Any) -> Any:
-    """Return a table or batch of Arrow as a frame."""
     return library("polars").from_arrow(batch, rechunk=False)

@@ -1,13 +1,5 @@
 """Record files as data sets of Ray Data, and data sets as record files.
 
-::
-
-    read_tfrecords     files as a ray.data.Dataset: one task per file, or per part of a large one
-    write_tfrecords    a ray.data.Dataset as files: one per task
-
-    driver   scan ─> schema, partitions ──ReadTask──> worker   PartitionReader ─> blocks of Arrow
-    worker   blocks ─> write_part ─> a file named after the write and the task
-
 The schema is settled on the driver, so all blocks agree. A task that is repeated, since its worker died,
 reads the same records, and replaces the file that it may have left.
 """
@@ -26,7 +18,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import WrittenPart, part_ending, write_part
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.extension import Sources
+from tfrecord_lite.extension import Sources, first_of
 from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import WriteOptions, check_keywords
 
@@ -41,10 +33,8 @@ except ImportError as _error:
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
-    from tfrecord_lite.integrations.engines import Foreign
-
-    _SourceBase = Foreign
-    _SinkBase = Foreign
+    _SourceBase = engines.Foreign
+    _SinkBase = engines.Foreign
 else:
     _SourceBase = Datasource
     _SinkBase = Datasink
@@ -82,22 +72,20 @@ def read_tfrecords(
     columns : sequence of str, optional
         Only these columns; others are not parsed. ``ds.select_columns`` has the same effect.
     schema : path, mapping of str to feature specification, or SequenceSchema, optional
-        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
+        As for :func:`scan`.
     tensors : bool, default False
         Make tensors of columns of numbers with a fixed shape, so that batches of NumPy and torch have
         arrays of shape ``(n, *shape)``. Otherwise they are ``fixed_size_list``, which other libraries know.
     include_paths : bool, default False
         Add a column ``path`` with the file that each row is from.
     override_num_blocks : int, optional
-        About the number of tasks, if there are not more files. By default a task reads a file, or a part of about
-        16 to 128 MiB of a large one.
-    concurrency : int, optional
-    remote_args : dict, optional
+        About the number of tasks, if there are not more files. By default a task reads a file, or 16 to 128 MiB of it.
+    concurrency, remote_args : optional
         As for ``ray.data.read_datasource``: the largest number of tasks at a time, and arguments such as
         ``{"num_cpus": 2}`` for each.
     **options
-        As for :func:`scan`; `max_errors` is of each task. With ``on_error="skip"`` each task that skips something warns (``DataLossWarning``) where it runs, and Ray shows that
-        in the driver's log; a function is called in the task.
+        As for :func:`scan`; `max_errors` is per task. With ``on_error="skip"`` each task that skips something warns
+        (``DataLossWarning``) in the driver's log; a function is called in the task.
 
     Returns
     -------
@@ -109,14 +97,13 @@ def read_tfrecords(
     ImportError
         If Ray Data is not installed (the extra ``ray``).
     FileNotFoundError, InvalidArgumentError, DataLossError
-        As :func:`scan`. What is wrong in a record is raised by whatever runs the data set, as Ray's ``RayTaskError``, which is
-        an instance of our error's class too.
+        As :func:`scan`. What is wrong in a record is raised by whatever runs the data set, as Ray's ``RayTaskError``,
+        which is an instance of our error's class too.
 
     Notes
     -----
-    Uncompressed files are divided at borders of records, see :meth:`TFRecordTable.partitions`: an index beside a file
-    (``tfrecord index``) spares the driver to follow all lengths, remote files are divided only with one, and with indexes
-    beside all files ``count()`` reads nothing.
+    Uncompressed files are divided at borders of records, remote ones only with an index beside them (``tfrecord
+    index``). With indexes beside all files, ``count()`` reads nothing.
 
     Examples
     --------
@@ -160,8 +147,7 @@ class TFRecordDatasource(_SourceBase):
             detail = "there is a column 'path' already, so include_paths= cannot add it"
             raise argument_error(detail)
         self._table: TFRecordTable = table
-        everything = table.column_names + (["path"] if include_paths else [])
-        names = dict(zip(everything, everything, strict=True))
+        names = {n: n for n in [*table.column_names, *(["path"] if include_paths else [])]}
         self._form = _BlockForm(table.arrow_schema, names, tensors, include_paths)
         self._num_tasks = num_tasks
         self._partitions: dict[int, list[TablePartition]] = {}  # by the number of tasks
@@ -185,7 +171,7 @@ class TFRecordDatasource(_SourceBase):
         if self._num_tasks is not None:
             parallelism = self._num_tasks
         else:
-            n_bytes = sum(part.nbytes for part in self._divided(1))
+            n_bytes = self.estimate_inmemory_data_size() or 0
             parallelism = min(parallelism, max(n_bytes // _LEAST_TASK_BYTES, 1))
         chosen = self.get_projection_map()
         form = self._form if chosen is None else replace(self._form, names=dict(chosen))
@@ -206,13 +192,9 @@ class TFRecordDatasource(_SourceBase):
 
 
 def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator[Any]:
-    """Yield tables of some megabytes, in a worker."""
-    n_rows = 0
-    for batch in engines.batches_of(part):  # which may warn, as Ray shows on the driver
+    # Warnings are shown on the driver.
+    for batch in first_of(engines.batches_of(part), limit):
         yield form.table(batch, part.source)
-        n_rows += len(batch)
-        if limit is not None and n_rows >= limit:
-            break
 
 
 @dataclass(frozen=True)
@@ -250,7 +232,6 @@ class _BlockForm:
         return pa.Table.from_arrays(arrays, list(self.names.values()), metadata=self.whole.metadata)
 
     def _array(self, array: Any) -> Any:
-        """Return a column, as a tensor if that is wanted and it is one."""
         shape, flat = [], array
         while self.tensors and pa.types.is_fixed_size_list(flat.type):
             shape.append(flat.type.list_size)
@@ -283,23 +264,21 @@ def write_tfrecords(
     ds : ray.data.Dataset
         Rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
     path : str or PathLike
-        The directory, which the workers have to see under this name; it is created if it does not exist. Or a URL.
+        The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     mode : {"append", "overwrite", "error"}, default "append"
         What to do with existing files: add to them; remove them once the new ones are complete; or raise
         FileExistsError.
     min_rows_per_file : int, optional
-        Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
-        blocks of `ds`.
+        Collect blocks until there are this many rows. Without it, files are as small as the blocks of `ds`.
     lossless : bool, default False
-        As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
-        which that changed a number, and so does `rounded` of the results.
+        As for :func:`save`; needs the sidecar. A warning, and `rounded` of the results, name the columns of float64
+        in which float32 changed a number.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     concurrency, remote_args : optional
         As for ``ray.data.Dataset.write_datasink``.
     **options
-        How files are written: :class:`~tfrecord_lite.options.WriteOptions`. The names of the files end as `compression`
-        has them; by default there is none.
+        How files are written: :class:`~tfrecord_lite.options.WriteOptions`; not compressed by default.
 
     Returns
     -------
@@ -316,8 +295,8 @@ def write_tfrecords(
 
     Notes
     -----
-    Files are named ``WRITE-TASK.tfrecord`` with an identifier of this write, and appear whole. A task whose worker has died is repeated
-    under the same name. If the write fails, its files are removed, and others are as before.
+    Files are named ``WRITE-TASK.tfrecord`` with an identifier of this write, and appear whole. If the write fails,
+    they are removed, and others are as before.
 
     Examples
     --------

@@ -1,17 +1,7 @@
 """Record files as a data source of Spark: ``spark.read.format("tfrecord")``, ``df.write.format("tfrecord")``.
 
-::
-
-    register(spark)               once per session
-    TFRecordDataSource            options ──> schema, reader or writer, on the driver
-      TFRecordBatchReader         partitions: ranges of files; read: record batches, in a task
-      TFRecordBatchWriter         write: staged files, in a task; commit or abort, on the driver
-
-    schema     ours, or from .schema(...) ──> features ──> table ──> Arrow ──> exactly Spark's Arrow types
-
 The options are ours, and spark-tfrecord's ``recordType``, in any letter case, with or without underscores:
-``onError`` is `on_error`. Where files are, and how they appear
-after a write, is in ``spark_files``.
+``onError`` is `on_error`. Where files are, and how they appear after a write, is in ``spark_files``.
 """
 
 from __future__ import annotations
@@ -29,58 +19,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite import FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SequenceSchema
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.record_format import file_system, part_ending, write_part
 from tfrecord_lite.apps.tables.table import TablePartition, TFRecordTable, scan, with_varying_lists
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.integrations.engines import batches_of, blocks_of, check_lossless, with_columns
+from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Original,
-    RaggedFeature,
-    Schema,
-    SchemaItem,
-    SequenceSchema,
-)
+from tfrecord_lite.schema import Original, Schema, SchemaItem
 from tfrecord_lite.texts import nearest
 
 try:
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyspark import TaskContext
-    from pyspark.sql import types
-    from pyspark.sql.datasource import (
-        DataSource,
-        DataSourceArrowWriter,
-        DataSourceReader,
-        InputPartition,
-        WriterCommitMessage,
-    )
+    from pyspark.sql import datasource, types
     from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-    from tfrecord_lite.integrations.spark_files import (
-        Job,
-        column_type,
-        data_files,
-        folder_of,
-        plain,
-    )
+    from tfrecord_lite.integrations import spark_files
 except ImportError as _error:
     _detail = "Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow"
     raise ImportError(f"{_detail}: {_error}") from None
 
 if TYPE_CHECKING:
-    from tfrecord_lite.integrations.engines import Foreign
-
-    _SourceBase = Foreign
-    _ReaderBase = Foreign
-    _WriterBase = Foreign
+    _SourceBase = engines.Foreign
+    _ReaderBase = engines.Foreign
+    _WriterBase = engines.Foreign
 else:
-    _SourceBase = DataSource
-    _ReaderBase = DataSourceReader
-    _WriterBase = DataSourceArrowWriter
+    _SourceBase = datasource.DataSource
+    _ReaderBase = datasource.DataSourceReader
+    _WriterBase = datasource.DataSourceArrowWriter
 
 Parsers = dict[str, Callable[[str], Any]]
 
@@ -90,12 +58,11 @@ _PACKED_BYTES = 32 * 1024 * 1024
 _OPENING_BYTES = 4 * 1024 * 1024
 """Small files share a task up to this size; opening one counts as so many bytes, as Spark has it."""
 _HELD_BYTES = 256 * 1024 * 1024
-"""The columns of partitioned folders, for which rows are written to a file in each folder."""
+"""The rows of partitioned folders that are kept until they are written, to a file in each folder."""
 _OF_FILES = "compression", "lossless", "sidecar", "storage_options"
 """The options of a write that are about each file."""
 _BYTE_ARRAY = "byteArray"
 _CONTEXT, _LISTS = "context/", "feature_lists/"
-_PARTS = _CONTEXT, _LISTS
 """How names of columns of SequenceExamples begin."""
 
 
@@ -109,10 +76,9 @@ def register(spark: Any) -> None:
 
     Notes
     -----
-    The page "Spark" of the documentation lists the options. Reading: the driver lists the files, infers the schema
-    from a sample, and divides the files; each task reads ranges of files. Writing: each attempt of a task writes into a
-    hidden folder of its own, and the driver moves the files of those attempts that Spark counts, so that tasks which
-    are retried, killed or speculative neither double nor lose rows.
+    The page "Spark" of the documentation lists the options. The driver infers the schema from a sample, and divides
+    the files into ranges. Each attempt of a task writes into a hidden folder of its own, and the driver moves the files
+    of those that Spark counts: tasks which are retried, killed or speculative neither double nor lose rows.
 
     Examples
     --------
@@ -130,7 +96,7 @@ def register(spark: Any) -> None:
 
 
 class TFRecordDataSource(_SourceBase):
-    """The format ``"tfrecord"``, for ``spark.dataSource.register``; made by Spark, with its options."""
+    """The format ``"tfrecord"``, for ``spark.dataSource.register``."""
 
     @classmethod
     def name(cls) -> str:
@@ -138,40 +104,24 @@ class TFRecordDataSource(_SourceBase):
         return "tfrecord"
 
     def schema(self) -> Any:
-        """Infer the columns of the records, then the ones that folders name. Called on the driver.
+        """Infer the columns of the records, then the ones that folders name.
 
-        Raises
-        ------
-        FileNotFoundError, InvalidArgumentError, DataLossError
-            As :func:`scan`; ``BAD_ARGUMENT`` for an unknown option.
+        Raises the same errors as :func:`scan`, and ``BAD_ARGUMENT`` for an unknown option.
         """
         self._files = _Files(_read_options(self.options))
         return self._files.spark_schema()
 
     def reader(self, schema: Any) -> TFRecordBatchReader:
-        """Return the reader of the columns that a schema names; called on the driver.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for a type that no record can have.
-        """
+        """Return the reader of the columns that a schema names; ``BAD_ARGUMENT`` for a type that no record can have."""
         files = getattr(self, "_files", None)
         if files is None:  # the schema is given, so nothing need be inferred
-            options = _read_options(self.options)
-            if "columns" in options:
+            files = _Files(_read_options(self.options), schema)
+            if "columns" in files.options:
                 raise argument_error("give the option columns, or .schema(...), not both")
-            files = _Files(options, schema)
         return TFRecordBatchReader(files, schema)
 
     def writer(self, schema: Any, overwrite: bool) -> TFRecordBatchWriter:  # noqa: FBT001 - Spark's
-        """Return the writer of rows; called on the driver.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for an unknown option, ``UNSUPPORTED`` for a column that a record cannot hold.
-        """
+        """Return the writer of rows; ``BAD_ARGUMENT`` for an option, ``UNSUPPORTED`` for a column."""
         return TFRecordBatchWriter(_write_options(self.options), schema, overwrite=overwrite)
 
 
@@ -179,7 +129,6 @@ class TFRecordDataSource(_SourceBase):
 
 
 def _names(text: str) -> list[str]:
-    """Return names: a list of JSON, or separated by commas."""
     if text.lstrip().startswith("["):
         return [str(name) for name in json.loads(text)]
     return [name.strip() for name in text.split(",") if name.strip()]
@@ -197,13 +146,9 @@ def _compression(text: str) -> str:
     return ext.COMPRESSION_WORDS[text.lower() or "none"]
 
 
-_MODES = {name: name for name in ("raise", "skip")}
 _RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
-_WHERE: Parsers = {
-    "path": str,
-    "storageOptions": json.loads,
-    "recordType": lambda text: _RECORD_TYPES[text.lower()],
-}
+_WHERE: Parsers = {"path": str, "storageOptions": json.loads}
+_WHERE["recordType"] = lambda text: _RECORD_TYPES[text.lower()]
 _READ: Parsers = {
     **_WHERE,
     "compression": lambda text: "infer" if text.lower() == "infer" else _compression(text),
@@ -213,7 +158,7 @@ _READ: Parsers = {
     "text": lambda text: _flag(text) if text.lower() in ("true", "false") else _names(text),
     "sample": _number,
     "batchSize": int,
-    "onError": lambda text: _MODES[text.lower()],
+    "onError": lambda text: {"raise": "raise", "skip": "skip"}[text.lower()],
     "maxErrors": _number,
     "maxRecordBytes": int,
     "maxInflatedBytes": _number,
@@ -221,13 +166,8 @@ _READ: Parsers = {
     "numPartitions": int,
     "maxPartitionBytes": _number,
 }
-_WRITE: Parsers = {
-    **_WHERE,
-    "compression": _compression,
-    "partitionBy": _names,
-    "lossless": _flag,
-    "sidecar": _flag,
-}
+_WRITE: Parsers = {**_WHERE, "compression": _compression, "partitionBy": _names}
+_WRITE |= {"lossless": _flag, "sidecar": _flag}
 
 
 def _parsed(options: Mapping[str, str], known: Parsers) -> dict[str, Any]:
@@ -246,7 +186,6 @@ def _parsed(options: Mapping[str, str], known: Parsers) -> dict[str, Any]:
 
 
 def _read_options(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of a read."""
     options = _parsed(texts, _READ)
     path = options.pop("path", "")
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
@@ -258,38 +197,33 @@ def _read_options(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _write_options(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options of a write, all of them."""
-    options: dict[str, Any] = {"path": "", "record_type": "Example", "partition_by": []}
+    options: dict[str, Any] = {"path": "", "compression": "", "storage_options": None}
+    options |= {"record_type": "Example", "partition_by": [], "lossless": False}
     options |= _parsed(texts, _WRITE)
     if not options["path"]:
         raise argument_error("no path: expected .save(path)")
-    record_type = options["record_type"]
+    record_type, lossless = options["record_type"], options["lossless"]
     is_example = record_type == "Example"
-    lossless = options.setdefault("lossless", False)
     if lossless and record_type == "SequenceExample":
         raise argument_error("lossless is for Examples; expected recordType=Example")
-    options.setdefault("compression", "")
     options["sidecar"] = options.get("sidecar", is_example) and record_type != "ByteArray"
-    check_lossless(lossless=lossless and is_example, sidecar=options["sidecar"])
-    remote = options.get("storage_options") if ext.is_url(options["path"]) else None
-    return {**options, "storage_options": remote}
+    engines.check_lossless(lossless=lossless and is_example, sidecar=options["sidecar"])
+    if not ext.is_url(options["path"]):
+        options["storage_options"] = None
+    return options
 
 
 # ------------------------------------------------------------------------------------ reading
 
 
 class _Files:
-    """The files of a read, and the table that they are; with a schema of Spark's, or an inferred one."""
-
     def __init__(self, options: Mapping[str, Any], schema: Any = None) -> None:
         self.options = options
         settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
         self.settings: ReadSettings = ReadSettings(**settings)
-        files = data_files(options["paths"], self.settings.storage_options)
+        files = spark_files.data_files(options["paths"], self.settings.storage_options)
         self.names: list[str] = [name for name, _ in files]
-        self.keys: dict[str, list[str | None]] = {
-            key: [keys[key] for _, keys in files] for key in files[0][1]
-        }
+        self.keys = {key: [keys[key] for _, keys in files] for key in files[0][1]}
         """The columns that folders name, with the text of each file."""
         self.table: TFRecordTable | None = None
         """None for records as they are."""
@@ -330,7 +264,8 @@ class _Files:
         else:
             arrow_schema = self.table.arrow_schema
             columns = {field.name: _spark_type(field.name, field.type) for field in arrow_schema}
-        columns |= {key: _spark_type(key, column_type(texts)) for key, texts in self.keys.items()}
+        for key, texts in self.keys.items():
+            columns[key] = _spark_type(key, spark_files.column_type(texts))
         names = self.options.get("columns", columns)
         for name in names:
             if name not in columns:
@@ -340,7 +275,7 @@ class _Files:
 
 def _features_of(fields: Sequence[Any]) -> Any:
     """Return the features that columns of Spark's are read from: of SequenceExamples if names say a part."""
-    if not any(field.name.startswith(_PARTS) for field in fields):
+    if not any(field.name.startswith((_CONTEXT, _LISTS)) for field in fields):
         return Schema.of_items({field.name: _feature_of(field)[0] for field in fields})
     context: dict[str, SchemaItem] = {}
     lists: dict[str, Any] = {}
@@ -355,7 +290,7 @@ def _features_of(fields: Sequence[Any]) -> Any:
     return SequenceSchema(Schema.of_items(context), Schema(lists))
 
 
-class _Partition(InputPartition):  # type: ignore[misc]
+class _Partition(datasource.InputPartition):  # type: ignore[misc]
     """What one task reads: parts of a table, or ranges of records as they are."""
 
     def __init__(self, parts: Iterable[Any]) -> None:
@@ -363,7 +298,7 @@ class _Partition(InputPartition):  # type: ignore[misc]
 
 
 class TFRecordBatchReader(_ReaderBase):
-    """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
+    """Reads files of records in ranges, as record batches."""
 
     def __init__(self, files: _Files, schema: Any) -> None:
         self._schema = _arrow_schema_of(schema)
@@ -378,20 +313,20 @@ class TFRecordBatchReader(_ReaderBase):
         self._files = files
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave what only the driver needs; partitions have their part of it."""
+        """Leave out what only the driver needs."""
         return {name: value for name, value in self.__dict__.items() if name != "_files"}
 
     def partitions(self) -> list[Any]:
-        """Divide the files among tasks, at borders of records; called on the driver."""
+        """Divide the files among tasks, at borders of records, on the driver."""
         options, table = self._files.options, self._files.table
         max_bytes = options.get("max_partition_bytes", ext.PART_BYTES)
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
-            names, settings = self._files.names, self._settings
-            parts = ext.file_parts(names, settings, max_bytes=max_bytes, num_parts=number)
+            limits: Any = {"max_bytes": max_bytes, "num_parts": number}
+            parts = ext.file_parts(self._files.names, self._settings, **limits)
         else:
-            parts = with_columns(table, self._columns).partitions(max_bytes, number)
+            parts = engines.with_columns(table, self._columns).partitions(max_bytes, number)
         # Parts that follow each other share a task if the middles of both are in its share of all bytes.
         opening = _OPENING_BYTES if number is None else 0
         costs = np.array([part.nbytes + opening for part in parts], np.float64)
@@ -401,20 +336,14 @@ class TFRecordBatchReader(_ReaderBase):
         return [_Partition(part for _, part in group) for _, group in groups] or [_Partition([])]
 
     def read(self, partition: Any) -> Iterator[Any]:
-        """Yield the record batches of a partition; called in a task.
-
-        Raises
-        ------
-        DataLossError, InvalidArgumentError
-            With file, record, byte and feature.
-        """
+        """Yield the record batches of a partition, in a task; errors have file, record, byte and feature."""
         for part in partition.parts:
             if isinstance(part, TablePartition):
-                batches = batches_of(part)
+                batches = engines.batches_of(part)
             else:
                 batches = (
                     pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
-                    for block in blocks_of(part, self._settings)
+                    for block in engines.blocks_of(part, self._settings)
                 )
             for batch in batches:
                 arrays = [self._array(field, batch, part.source) for field in self._schema]
@@ -445,7 +374,7 @@ def _scalar(name: str, text: str | None, kind: Any) -> Any:
     try:
         return pa.array([text], pa.string()).cast(kind)[0]
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        detail = f"the folder {folder_of(name, text)!r} has a value that is not {kind}"
+        detail = f"the folder {spark_files.folder_of(name, text)!r} has a value that is not {kind}"
         raise argument_error(detail, key=name) from None
 
 
@@ -453,9 +382,7 @@ def _scalar(name: str, text: str | None, kind: Any) -> Any:
 
 
 @dataclass
-class _Written(WriterCommitMessage):  # type: ignore[misc]
-    """What an attempt of a task has written: its folder, and the files in it."""
-
+class _Written(datasource.WriterCommitMessage):  # type: ignore[misc]
     folder: str
     files: list[str]
     rounded: list[str]
@@ -463,12 +390,13 @@ class _Written(WriterCommitMessage):  # type: ignore[misc]
 
 
 class TFRecordBatchWriter(_WriterBase):
-    """Writes rows as files of records; made by :class:`TFRecordDataSource`."""
+    """Writes rows as files of records."""
 
     def __init__(self, options: Mapping[str, Any], schema: Any, *, overwrite: bool) -> None:
         self._options = options
         name = uuid.uuid4().hex[:12]
-        self._job = Job(plain(options["path"]), name, overwrite, options["storage_options"])
+        folder = spark_files.plain(options["path"])
+        self._job = spark_files.Job(folder, name, overwrite, options["storage_options"])
         names = options["partition_by"]
         for name in names:
             if name not in schema.names:
@@ -484,13 +412,7 @@ class TFRecordBatchWriter(_WriterBase):
         self._schema = _schema_of(fields, options)
 
     def write(self, iterator: Iterator[Any]) -> Any:
-        """Write the batches of a task into a hidden folder of this attempt; called in a task.
-
-        Raises
-        ------
-        InvalidArgumentError
-            For a value that a record cannot hold, with the column.
-        """
+        """Write batches into a hidden folder of this attempt of a task; errors name the column."""
         context: Any = TaskContext.get()
         task = context.partitionId()
         written = _Written(self._job.attempt(task, context.taskAttemptId()), [], [])
@@ -504,9 +426,7 @@ class TFRecordBatchWriter(_WriterBase):
             self._put(written, f"{stem}-c000", iterator, is_first=task == 0)
         return written
 
-    def _put(
-        self, written: _Written, stem: str, batches: Iterable[Any], *, is_first: bool = False
-    ) -> None:
+    def _put(self, written: _Written, stem: str, batches: Any, *, is_first: bool = False) -> None:
         options = self._options
         # Hadoop knows ZLIB by this ending only.
         is_zlib = options["compression"] == "ZLIB"
@@ -517,24 +437,21 @@ class TFRecordBatchWriter(_WriterBase):
         if ext.is_url(path):
             system, place = file_system(path, options["storage_options"])
             system.create_dir(os.path.dirname(place))
-        part = write_part(
-            path,
-            (_rows(batch, self._schema) for batch in batches),
-            schema=self._schema if is_first else None,
-            **{name: options[name] for name in _OF_FILES},
-        )
+        form = {name: options[name] for name in _OF_FILES}
+        rows = (_rows(batch, self._schema) for batch in batches)
+        part = write_part(path, rows, schema=self._schema if is_first else None, **form)
         if part is not None:
             written.rounded += part.rounded
             written.files += [f"{name}{ext.SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
 
     def commit(self, messages: list[Any]) -> None:
-        """Move the files of the attempts that count to their places; called on the driver."""
+        """Move the files of the attempts that count to their places, on the driver."""
         rounded = dict.fromkeys(name for task in messages if task for name in task.rounded)
         ext.warn_of_rounding(self._job.folder, rounded)
         self._job.commit((task.folder, name) for task in messages if task for name in task.files)
 
     def abort(self, messages: list[Any]) -> None:
-        """Remove what all attempts have written; called on the driver."""
+        """Remove what all attempts have written, on the driver."""
         self._job.abort()
 
 
@@ -549,7 +466,7 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
         codes = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
         rows = batch.drop_columns(names)
         for key, number in numbers.items():
-            folder = "/".join(map(folder_of, names, key))
+            folder = "/".join(map(spark_files.folder_of, names, key))
             held[folder].append(rows.take(pa.array(np.flatnonzero(codes == number))))
         n_bytes += rows.nbytes
         if n_bytes >= _HELD_BYTES:
@@ -559,7 +476,6 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
 
 
 def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
-    """Return the Arrow schema of rows, None for records as they are; raise if a column cannot be in them."""
     record_type = options["record_type"]
     if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
@@ -583,7 +499,9 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
             lists[key] = RaggedFeature(item.kind.dtype)
         else:
             context[key] = item
-    kinds = map(_without_decimals, _arrow_schema_of(types.StructType(fields)).types)
+    whole = _arrow_schema_of(types.StructType(fields))
+    double, is_decimal = pa.float64(), pa.types.is_decimal  # which spark-tfrecord stores as floats
+    kinds = ext.changed_schema(whole, lambda kind: double if is_decimal(kind) else kind).types
     metadata = None
     if of_sequences:
         features = SequenceSchema(Schema.of_items(context), Schema(lists))
@@ -596,19 +514,15 @@ def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
     leaf = field.dataType
     while leaf.typeName() == "array":
         leaf = leaf.elementType
-    option = None
-    if leaf.typeName().startswith(("date", "timestamp")) and not options["sidecar"]:
-        option = ("sidecar", "true")
-    if leaf.typeName() == "decimal" and options["sidecar"]:
-        option = ("sidecar", "false")
-    if option is not None:
+    word, has_sidecar = leaf.typeName(), options["sidecar"]
+    is_time = word.startswith(("date", "timestamp"))
+    if (is_time and not has_sidecar) or (word == "decimal" and has_sidecar):
         detail = f"a column of {field.dataType.simpleString()} is stored as plain numbers: "
-        detail += f"cast it, or give .option{option}"
+        detail += f"cast it, or give .option{('sidecar', 'true' if is_time else 'false')}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
 
 
 def _rows(batch: Any, schema: Any) -> Any:
-    """Return the rows of a batch of Spark's in a schema, or without one records."""
     if schema is None:
         column = batch.column(0)
         if column.null_count:
@@ -643,20 +557,18 @@ _DTYPES = {
 
 
 def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, bool]:
-    """Return the feature that a column of Spark's is read from, or stored in, and whether it is a feature list.
-
-    Of SequenceExamples an array of arrays is: an array per step.
-    """
-    kind, is_nested = field.dataType, _is_nested_array(field.dataType)
-    if is_nested and of_sequences:
-        kind = kind.elementType
+    """Return the feature that stores a column of Spark's, and whether it is a feature list: an array per step."""
+    kind = field.dataType
     is_list = kind.typeName() == "array"
     kind = kind.elementType if is_list else kind
+    is_nested = is_list and kind.typeName() == "array"
+    kind = kind.elementType if is_nested and of_sequences else kind
     word = kind.typeName()
     if word not in _DTYPES:
-        detail = f"a column of {field.dataType.simpleString()}, which an Example cannot hold"
-        if is_nested and not of_sequences:
-            detail = f"a column of {field.dataType.simpleString()} needs recordType=SequenceExample"
+        detail = f"a column of {field.dataType.simpleString()}"
+        is_step = is_nested and not of_sequences
+        needs = " needs recordType=SequenceExample"
+        detail += needs if is_step else ", which an Example cannot hold"
         if word in ("udt", "vectorudt"):
             detail += "; pyspark.ml.functions.vector_to_array makes an array of a vector"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
@@ -665,24 +577,18 @@ def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, 
     zone = "UTC" if word == "timestamp" else None
     if is_list:
         item = SchemaItem(RaggedFeature(stored), Original(dtype, (None,), text, zone=zone))
-        return item, is_nested and of_sequences
+        return item, is_nested
     item = SchemaItem(FixedLenFeature([], stored), Original(dtype, (), text, zone=zone))
     return ext.as_missing(field.name, item) if field.nullable else item, False
 
 
 def _spark_type(name: str, kind: Any) -> Any:
-    """Return the type of Spark for one of Arrow; raise if there is none."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if _is_list(kind):
         return types.ArrayType(_spark_type(name, kind.value_type))
-    wider = {
-        "uint8": pa.int16(),
-        "uint16": pa.int32(),
-        "uint32": pa.int64(),
-        "uint64": pa.decimal128(20, 0),
-        "halffloat": pa.float32(),
-    }
+    wider = {"uint8": pa.int16(), "uint16": pa.int32(), "uint32": pa.int64()}
+    wider |= {"uint64": pa.decimal128(20, 0), "halffloat": pa.float32()}
     try:
         return from_arrow_type(wider.get(str(kind), kind), prefer_timestamp_ntz=True)
     except Exception:  # noqa: BLE001 - Spark's errors, of many classes
@@ -708,18 +614,4 @@ def _converted(array: Any, kind: Any) -> Any:
 
 
 def _is_list(kind: Any) -> bool:
-    """Return whether a type of Arrow's is one of lists."""
-    of = pa.types
-    return bool(of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind))
-
-
-def _is_nested_array(kind: Any) -> bool:
-    """Return whether a type of Spark's is one of arrays of arrays."""
-    return bool(kind.typeName() == "array" and kind.elementType.typeName() == "array")
-
-
-def _without_decimals(kind: Any) -> Any:
-    """Return an Arrow type with floats for decimals, as spark-tfrecord stores them."""
-    if pa.types.is_list(kind):
-        return pa.list_(pa.field("element", _without_decimals(kind.value_type)))
-    return pa.float64() if pa.types.is_decimal(kind) else kind
+    return ext.form_of(kind) in ("list", "fixed list")

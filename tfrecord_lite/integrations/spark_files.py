@@ -6,8 +6,7 @@
     train/year=2026/part-00000-JOB-c000.tfrecord        the folder's name is a column: year, 2026
     train/_temporary-JOB/3-17/...                       what attempt 17 of task 3 writes before the commit
 
-Names that begin with ``_`` or ``.``, sidecars and indexes are not data. Local paths and URLs alike, by pyarrow's
-file systems; URLs go through fsspec. Spark itself is not needed here.
+Names that begin with ``_`` or ``.``, sidecars and indexes are not data. Spark itself is not needed here.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from pyarrow import fs
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.record_format import file_system
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import StorageOptions
 
 __all__ = ["Job", "column_type", "data_files", "folder_of"]
 
@@ -47,18 +45,8 @@ Keys = dict[str, str | None]
 # ------------------------------------------------------------------------------------ reading
 
 
-def data_files(
-    paths: Sequence[str], storage_options: StorageOptions = None
-) -> list[tuple[str, Keys]]:
-    """List the files of paths, which may be folders or patterns, as Spark does, with the columns of their folders.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path, or no data in it.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if files lie under folders of different columns.
-    """
+def data_files(paths: Sequence[str], storage_options: ext.StorageOptions) -> list[tuple[str, Keys]]:
+    """List the files of paths, which may be folders or patterns, with the columns of their folders."""
     matches = [match for path in paths for match in _matches(plain(path), storage_options)]
     files: list[tuple[str, Keys]] = []
     for name in map(ext.name_of, ext.without_companions(matches)):
@@ -85,8 +73,7 @@ def plain(path: str) -> str:
     return path.rstrip("/") if ext.is_url(path) else os.path.abspath(path)
 
 
-def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
-    """Return the files and folders that a path names; a pattern matches no hidden ones."""
+def _matches(path: str, storage_options: ext.StorageOptions) -> list[Any]:
     sources = ext.expand(path, storage_options if ext.is_url(path) else None, folders="keep")
     if [*sources] == [path]:
         return sources
@@ -97,8 +84,7 @@ def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
     return shown
 
 
-def _names_below(folder: str, storage_options: StorageOptions) -> Iterator[str]:
-    """Yield the names of all files below a folder, relative to it, sorted."""
+def _names_below(folder: str, storage_options: ext.StorageOptions) -> Iterator[str]:
     system, place = file_system(folder, storage_options)
     selector = fs.FileSelector(place, recursive=True, allow_not_found=True)
     for path in sorted(info.path for info in system.get_file_info(selector) if info.is_file):
@@ -111,14 +97,13 @@ def _is_hidden(inner: str) -> bool:
 
 
 def _is_data(inner: str) -> bool:
-    """Return whether a file below a folder is data: in folders of columns only, not hidden, no companion of data."""
+    """Return whether a file below a folder is data: in folders of columns only, not hidden, not a companion."""
     *folders, name = inner.split("/")
     is_companion = name.endswith(_COMPANIONS) or name in _SCHEMAS
     return not (is_companion or _is_hidden(name)) and all("=" in part for part in folders)
 
 
 def _keys(inner: str) -> Keys:
-    """Return the columns that the folders of a relative name are."""
     pairs = [part.split("=", 1) for part in inner.split("/")[:-1]]
     return {unquote(name): None if text == NULL_TEXT else unquote(text) for name, text in pairs}
 
@@ -153,33 +138,23 @@ def _escaped(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The files of one write: staged by tasks, and moved to their places by the driver.
-
-    Names have the job in them, so files of two jobs never meet, and a task's attempts write
-    in folders of their own: only what was reported to the driver is moved.
-    """
+    """The files of one write: staged by tasks in a folder for each attempt, and moved to their places by the driver."""
 
     folder: str
     """An absolute path, or a URL."""
     name: str
-    """Differs between jobs."""
+    """Differs between jobs, and is in the names of files."""
     overwrite: bool = False
-    storage_options: StorageOptions = None
+    storage_options: ext.StorageOptions = None
 
     def attempt(self, task: int, attempt: int) -> str:
         """Return the folder, relative to the job's, of one attempt of a task."""
         return f"_temporary-{self.name}/{task}-{attempt}"
 
     def commit(self, files: Iterable[tuple[str, str]]) -> None:
-        """Move files to their places, and remove those that they replace.
+        """Move files, as the folder of an attempt and a name, to their places; then remove those that they replace.
 
-        New files are in place before any old one is removed, so nothing is lost whenever this ends; without
-        ``_SUCCESS`` it did not finish.
-
-        Parameters
-        ----------
-        files : iterable of (str, str)
-            The folder of an attempt, and a name relative to it, as to the job's folder.
+        Nothing is lost whenever this ends; without ``_SUCCESS`` it did not finish.
         """
         system, root = file_system(self.folder, self.storage_options)
         moves = list(files)

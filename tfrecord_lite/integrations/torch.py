@@ -1,26 +1,17 @@
 """Torch tensors from records, without copying numbers.
 
-::
-
-    as_tensors         the arrays of a data set or parser as tensors
-    IterableTensors    a data set, for DataLoader and StatefulDataLoader: in order, or shuffled
-    IndexedTensors     a TFRecordFile, for samplers: any record, any batch, by number
-
 A data set or a ``TFRecordFile`` also works in a ``DataLoader`` directly, and then gives arrays.
 Here arrays become:
 
 ==============================  ====================================================
-numbers, bool                   ``torch.from_numpy``: a tensor on the same memory
-the same, if the array is       a copy, since torch could write to that memory;
-read-only or byte-swapped       parsers and data sets give no such arrays
+numbers, bool                   ``torch.from_numpy``: a tensor on the same memory; a
+                                copy if the array is read-only or byte-swapped
 byte strings, text              ``bytes``, ``str``, or lists of them; a BytesColumn is unchanged
 SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
 RaggedTensor                    unchanged; ``jagged(ragged)`` converts one with a single level
 masked array of strings         a list, with None for what is missing
 masked array of numbers         an error: ``filled(0)`` in a ``map``, or a default_value
 ==============================  ====================================================
-
-torch is imported when one of these is first called.
 """
 
 from __future__ import annotations
@@ -36,7 +27,7 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
-from tfrecord_lite.extension import current_worker, register_with_torch
+from tfrecord_lite.extension import current_worker, library, register_with_torch
 from tfrecord_lite.integrations.indexed import IndexedExamples
 from tfrecord_lite.options import hinted
 
@@ -53,19 +44,17 @@ def as_tensors(element: Any) -> Any:
     Parameters
     ----------
     element : array, column, or structure of them
-        As :class:`ExampleParser`, a data set or ``TFRecordFile.parse`` gives them.
+        From a parser, a data set or ``TFRecordFile.parse``.
 
     Returns
     -------
     torch.Tensor or structure of them
-        See the table at the top of this module. Tensors share their arrays' memory.
+        See the table at the top of this module.
 
     Raises
     ------
     TypeError
         For arrays of a dtype that torch lacks, such as times, and for masked arrays of numbers.
-    ImportError
-        Without torch.
 
     Examples
     --------
@@ -78,7 +67,6 @@ def as_tensors(element: Any) -> Any:
 
 
 def _tensors(element: Any, key: str | None) -> Any:
-    """Make tensors of what is in the column `key`."""
     if isinstance(element, dict):
         tensors = {name: _tensors(value, name) for name, value in element.items()}
         return tensors if current_worker() is None else _SentDict(tensors)
@@ -87,21 +75,19 @@ def _tensors(element: Any, key: str | None) -> Any:
         return type(element)(*items) if hasattr(element, "_fields") else tuple(items)
     if isinstance(element, list):
         return [_tensors(item, key) for item in element]
+    place = "" if key is None else f"feature {key!r}: "
     if isinstance(element, np.ma.MaskedArray):
         if element.dtype.kind in "OTSU":
             return element.tolist()
-        place = "" if key is None else f"feature {key!r}: "
         detail = "torch has no missing values, which this masked array may have; give the feature a default_value in "
         detail += "a schema, fill them in a map of the data set, as column.filled(0), or leave the feature out"
         raise TypeError(f"{place}{detail}")
     if isinstance(element, (np.ndarray, np.generic)):
-        array = np.asarray(element)
         try:
-            return _tensor(array)
+            return _tensor(np.asarray(element))
         except TypeError:
-            place = "" if key is None else f"feature {key!r}: "
-            detail = f"{place}torch has no dtype for {array.dtype}; leave the feature out, or make "
-            raise TypeError(f"{detail}numbers of it in a map of the data set") from None
+            detail = f"torch has no dtype for {element.dtype}; leave the feature out, or make "
+            raise TypeError(f"{place}{detail}numbers of it in a map of the data set") from None
     if isinstance(element, SparseTensor):
         return _sparse(element)
     return element
@@ -113,17 +99,12 @@ def jagged(ragged: RaggedTensor) -> Any:
     Parameters
     ----------
     ragged : RaggedTensor
-        Numbers, with one ragged level.
+        Numbers, with one ragged level; anything else raises ``UNSUPPORTED``.
 
     Returns
     -------
     torch.Tensor
         Workers cannot send such tensors: make them from what the loader gives.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` for strings, and for more than one level.
 
     Examples
     --------
@@ -137,18 +118,16 @@ def jagged(ragged: RaggedTensor) -> Any:
         detail = f"nested tensors hold one ragged level of numbers, not {rank} of {dtype}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     offsets, lengths = _tensor(ragged.row_splits), ragged.row_lengths()
-    # Without them, torch pads to the number of all values.
-    bounds = (
-        {"min_seqlen": int(lengths.min()), "max_seqlen": int(lengths.max())} if lengths.size else {}
-    )
+    bounds = {}
+    if lengths.size:  # without them, torch pads to the number of all values
+        bounds = {"min_seqlen": int(lengths.min()), "max_seqlen": int(lengths.max())}
     return _torch().nested.nested_tensor_from_jagged(_tensor(values), offsets, **bounds)
 
 
 class _SentDict(dict[str, Any]):
     """A dictionary in a DataLoader's worker, which arrives as a dict.
 
-    torch sends each tensor in shared memory of its own, with a file descriptor and a message, which takes
-    longer than parsing some hundred values. So smaller tensors travel in the message, as arrays.
+    Shared memory for each tensor takes longer than parsing some hundred values: smaller tensors are sent as arrays.
     """
 
     def __copy__(self) -> Self:  # of what torch converts and collates
@@ -166,7 +145,6 @@ class _SentDict(dict[str, Any]):
 
 
 def _received(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Make tensors of the values that were sent as arrays."""
     from_numpy = _torch().from_numpy
     for name in names:
         values[name] = from_numpy(values[name])
@@ -193,16 +171,15 @@ def _sparse(column: SparseTensor) -> Any:
 
 
 class _NoLengthError(TypeError, AttributeError):
-    """Of ``len``; for Keras, which asks ``hasattr``, there is no ``__len__`` then."""
+    """An unknown ``len``; ``hasattr``, which Keras asks, is False then."""
 
 
 @hinted
 class IterableTensors:
     """The elements of a data set as tensors: an ``IterableDataset`` of torch.
 
-    The workers of a ``DataLoader`` give each element of an epoch exactly once, and so do several
-    ranks with :meth:`tfrecord_lite.Dataset.shard`. torchdata's ``StatefulDataLoader`` can resume
-    it. Use ``batch_size=None``, as the data set makes the batches.
+    The workers of a ``DataLoader`` return each element of an epoch exactly once, as do several ranks with
+    :meth:`tfrecord_lite.Dataset.shard`; ``StatefulDataLoader`` can resume it. Use ``batch_size=None``.
 
     Parameters
     ----------
@@ -233,7 +210,7 @@ class IterableTensors:
         register_with_torch(type(self))
 
     def set_epoch(self, epoch: int) -> Self:
-        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`.
+        """Set the number of the next epoch, as :meth:`tfrecord_lite.Dataset.set_epoch`.
 
         Examples
         --------
@@ -253,17 +230,14 @@ class IterableTensors:
         return iter(self._made)
 
     def __bool__(self) -> bool:
-        """Return True: whether there are elements is not known without reading."""
+        """Return True."""
         return True
 
     @property
     def __len__(self) -> Callable[[], int]:
-        """Return the number of elements of an epoch: of all workers of the ``DataLoader`` that asks.
+        """Return the number of elements of an epoch, for all workers of the ``DataLoader`` that asks.
 
-        Raises
-        ------
-        TypeError
-            If the files would have to be read for it, or it depends on what the elements are.
+        Raises TypeError if the files would have to be read for it, or it depends on what the elements are.
 
         Examples
         --------
@@ -293,7 +267,6 @@ class IterableTensors:
 
 
 def _made(*element: Any) -> Any:
-    """Make tensors of an element, or of the parts of a tuple."""
     return as_tensors(element if len(element) > 1 else element[0])
 
 
@@ -314,13 +287,7 @@ class IndexedTensors(IndexedExamples):
     schema : Schema, dict of specifications, path or ExampleParser, optional
         As for :func:`tfrecord_lite.read_batches`.
     **options
-        As for :class:`tfrecord_lite.TFRecordFile`, such as `storage_options`.
-
-    Raises
-    ------
-    OSError, InvalidArgumentError, FailedPreconditionError, DataLossError
-        As :class:`tfrecord_lite.TFRecordFile` and :class:`tfrecord_lite.ExampleParser`; so do
-        the methods.
+        As for :class:`tfrecord_lite.TFRecordFile`, as are the errors.
 
     Examples
     --------
@@ -341,13 +308,9 @@ class IndexedTensors(IndexedExamples):
         return as_tensors(self._columns(numbers))  # type: ignore[no-any-return]
 
     def __getitems__(self, indices: Sequence[int] | AnyArray) -> list[dict[str, Any]]:
-        """Return a list of single records, which ``DataLoader`` stacks; None for a value that is missing."""
+        """Return a list of single records, which ``DataLoader`` stacks."""
         return as_tensors(self._rows(indices))  # type: ignore[no-any-return]
 
 
 def _torch() -> Any:
-    try:
-        import torch  # noqa: PLC0415 - optional
-    except ImportError:
-        raise ImportError("tensors need torch: pip install torch") from None
-    return torch
+    return library("torch")

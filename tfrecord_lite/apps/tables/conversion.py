@@ -38,7 +38,7 @@ from tfrecord_lite.apps import endings
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.formats import undone_by
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
-from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, check_columns, scan
+from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, check_columns, hint_of, scan
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.extension import SchemaLike, Source
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -69,8 +69,8 @@ class Settings:
     columns: tuple[str, ...] | None = None
     """Those that are written; None for all."""
     condition: str | None = None
-    make_condition: Callable[[str, Sequence[str]], Any] | None = None
-    """Makes an object with ``columns`` and ``mask(batch)`` of the condition and the columns."""
+    make_condition: Callable[[str, Sequence[str], str], Any] | None = None
+    """Makes an object with ``columns`` and ``mask(batch)`` of the condition, the columns, and what ends errors."""
     limit: int | None = None
     compression: str | None = None
     lossless: bool = False
@@ -118,11 +118,14 @@ class _Plan:
         source: Any = formats.open_source(piece.source, piece.kind, options, table, types)
         with undone_by(source.close):
             chosen = source.names if settings.columns is None else settings.columns
+            if table is not None and settings.columns is not None:
+                table.select(settings.columns)  # whose error says that columns come from a sample
             check_columns(chosen, source.names)
             condition = None
             make = settings.make_condition if source.names else None  # not if nothing is known
             if settings.condition is not None and make is not None:
-                condition = make(settings.condition, source.names)
+                hint = "" if table is None else hint_of(table)
+                condition = make(settings.condition, source.names, hint)
                 chosen = [*chosen, *condition.columns]
             if condition is not None or settings.columns is not None:
                 source.columns = list(dict.fromkeys(chosen))

@@ -41,7 +41,7 @@ from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settin
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SchemaItem, SequenceSchema
-from tfrecord_lite.texts import abridged, choices, plural, repr_html
+from tfrecord_lite.texts import abridged, choices, nearest, plural, repr_html
 
 __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", "scan"]
 
@@ -160,6 +160,12 @@ def scan(
     batches = RecordBatches(described, columns, hint)
     reading = _Reading(sources, settings.dropping(batches.of), batch_size, num_workers)
     return TFRecordTable(batches, reading)
+
+
+def hint_of(table: TFRecordTable) -> str:
+    """Return what ends an error about an unknown column: that they come from a sample, if they do."""
+    hint = table._batches.hint  # noqa: SLF001 - the same module
+    return f"; {hint}" if hint and table.column_names else ""
 
 
 NO_RECORDS = "no records, so the columns are not known; give schema, which says what they are"
@@ -478,7 +484,7 @@ class RecordBatches:
     ) -> None:
         described.check_readable(names)
         if names is not None:
-            names = _checked(names, ext.items_of(described.schema))
+            names = _checked(names, ext.items_of(described.schema), hint)
             described = _selected(described, names)
         self.described = described
         schema = described.schema
@@ -488,7 +494,7 @@ class RecordBatches:
         frame = described.dataframe or {}
         types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
         self._names = names
-        self._hint = hint
+        self.hint = hint
         columns = self._lists(Block.from_records([]))
         kinds = {name: ext.target(name, types.get(name)) for name in columns}
         pa = ext.imported()
@@ -512,12 +518,13 @@ class RecordBatches:
 
     def select(self, names: Sequence[str]) -> RecordBatches:
         """Return the same of some columns; the others are not parsed."""
-        return RecordBatches(self.described, _checked(names, self.schema.names), self._hint)
+        chosen = _checked(names, self.schema.names, self.hint)
+        return RecordBatches(self.described, chosen, self.hint)
 
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
         record_batch = ext.imported().RecordBatch
-        is_chosen = self._names is not None or self._hint is None
+        is_chosen = self._names is not None or self.hint is None
         if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
             counted = ext.imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
@@ -530,9 +537,9 @@ class RecordBatches:
                     error if error.index is None else block.place(error.index).locate(error)
                 ) from None
         except InvalidArgumentError as error:
-            if self._hint is None or error.key is None:
+            if self.hint is None or error.key is None:
                 raise
-            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
+            raise error.at(detail=f"{error.detail or error.reason}; {self.hint}") from None
         return record_batch.from_arrays(arrays, schema=self.schema)
 
     def _lists(self, block: Block) -> dict[str, ext.Lists | ext.SparseLists]:
@@ -591,11 +598,12 @@ def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | Non
             raise argument_error(detail, source=source)
 
 
-def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
+def _checked(names: Sequence[str], known: Collection[str], hint: str | None) -> list[str]:
     names = ext.names_of(names)
     for i, name in enumerate(names):
         if name not in known:
-            raise argument_error(f"no column {name!r}{choices(name, known)}")
+            sampled = f"; {hint}" if hint and not nearest(name, known) else ""
+            raise argument_error(f"no column {name!r}{choices(name, known)}{sampled}")
         if name in names[:i]:
             raise argument_error(f"the column {name!r} is there twice")
     return names
@@ -675,7 +683,7 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
         if original.shape and None not in original.shape:
             varying = replace(original, shape=(None,), missing=False)
             items[name] = SchemaItem(specs.RaggedFeature(item.kind.dtype), varying)
-    batches = RecordBatches(Sidecar(Schema.of_items(items)), hint=table._batches._hint)  # noqa: SLF001 - the same class
+    batches = RecordBatches(Sidecar(Schema.of_items(items)), hint=table._batches.hint)  # noqa: SLF001 - the same class
     return TFRecordTable(batches, table._reading)  # noqa: SLF001 - of this module
 
 
