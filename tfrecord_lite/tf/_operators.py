@@ -13,6 +13,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.tf._unavailable import shape_error, unsupported
 
 _Method: TypeAlias = Callable[..., Any]
 
@@ -63,13 +64,11 @@ def _operator(symbol: str, compute: Callable[..., Any], kinds: str) -> Any:
         dtype = self.dtype
         if arrays[0].dtype.kind not in kinds and not (dtype.is_floating and "f" in kinds):
             detail = f"{symbol} is not for tensors of dtype {dtype.name}"
-            if symbol == "/":
-                raise TypeError(detail)
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            raise TypeError(detail) if symbol == "/" else unsupported(detail)
         if len({array.dtype for array in arrays}) > 1:
             names = " and ".join(operand.dtype.name for operand in operands)
-            detail = f"the operands of {symbol} have different dtypes, {names}; use tf.cast"
-            raise argument_error(detail)
+            start = f"the operands of {symbol} have different dtypes"
+            raise argument_error(f"{start}, {names}; use tf.cast")
         try:
             with np.errstate(all="ignore"):
                 return type(self)(compute(*arrays))
@@ -77,8 +76,8 @@ def _operator(symbol: str, compute: Callable[..., Any], kinds: str) -> Any:
             if isinstance(error, InvalidArgumentError):
                 raise
             shapes = " and ".join(str(array.shape) for array in arrays)
-            detail = f"the operands of {symbol} have the incompatible shapes {shapes}"
-            raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
+            start = f"the operands of {symbol} have the incompatible shapes"
+            raise shape_error(f"{start} {shapes}") from None
 
     return method
 

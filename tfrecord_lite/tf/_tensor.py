@@ -113,16 +113,9 @@ class Tensor(Operators):
         return TensorShape(np.shape(self._value))
 
     def set_shape(self, shape: Any) -> None:
-        """Check the shape, which is always known here.
-
-        Raises
-        ------
-        ValueError
-            If the tensor has another shape.
-        """
-        expected = None if shape is None else tuple(shape)
-        if expected is not None and not fits(self.shape, expected):
-            raise ValueError(f"the tensor has the shape {self.shape}, expected {expected}")
+        """Raise ValueError if the tensor, whose shape is always known here, has another one."""
+        if shape is not None and not fits(self.shape, tuple(shape)):
+            raise ValueError(f"the tensor has the shape {self.shape}, expected {tuple(shape)}")
 
     @property
     def ndim(self) -> int:
@@ -168,8 +161,9 @@ class Tensor(Operators):
         """Return elements, as an array does."""
         array = self._array()
         if not array.ndim and key is not Ellipsis:
-            detail = "a tensor without dimensions cannot be indexed; .numpy() is its value"
-            raise argument_error(detail)
+            raise argument_error(
+                "a tensor without dimensions cannot be indexed; .numpy() is its value"
+            )
         if isinstance(key, (str, bytes, float)):
             raise TypeError(f"an index must be an integer, slice, ..., None or tensor, not {key!r}")
         try:
@@ -216,15 +210,18 @@ class Tensor(Operators):
 
     def __str__(self) -> str:
         """Format as TensorFlow does."""
-        text = str(self._value)
-        text = "\n" + text if "\n" in text else text
+        text = _own_lines(str(self._value))
         return f"tf.Tensor({text}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
         """Format as TensorFlow does."""
-        text = repr(self._value.item() if isinstance(self._value, np.generic) else self._value)
-        text = "\n" + text if "\n" in text else text
+        value = self._value.item() if isinstance(self._value, np.generic) else self._value
+        text = _own_lines(repr(value))
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
+
+
+def _own_lines(text: str) -> str:
+    return "\n" + text if "\n" in text else text
 
 
 _FLOAT32_MAX = 3e38

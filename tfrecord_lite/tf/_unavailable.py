@@ -1,4 +1,4 @@
-"""Errors for the names of TensorFlow that are not here, with what to use instead."""
+"""Errors about what TensorFlow has and is not here, with what to use instead."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from typing import NoReturn, TypeAlias
 
 import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 _MISSPELT = 0.85
 """From this ratio on a name is a misspelling: TensorFlow has other names that are almost as close."""
@@ -54,6 +56,16 @@ HINTS = {
 
 Unavailable: TypeAlias = "Callable[[str], NoReturn]"
 """What looks a missing name up."""
+
+
+def unsupported(detail: str) -> InvalidArgumentError:
+    """Return the ``UNSUPPORTED`` error, for the caller to raise."""
+    return InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+
+
+def shape_error(detail: str) -> InvalidArgumentError:
+    """Return the ``BAD_SHAPE`` error, for the caller to raise."""
+    return InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
 
 
 def unavailable_error(
