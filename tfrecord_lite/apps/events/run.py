@@ -1,11 +1,8 @@
-"""The event files of an event run.
+"""The event files of a run: a folder of files whose names contain ``tfevents``.
 
-An *event run* is a folder of event files: files whose names contain ``tfevents``. They
-are read one after the other, as TensorBoard does: in the order of their names, which start with
-the time they were made. Folders inside it are runs of their own.
-
-While a program is writing, the last record of its file is torn most of the time. So it is not an
-error if a file ends inside a record, which may grow later; a wrong checksum is one.
+They are read as TensorBoard does, in the order of their names, which start with the time they were
+made. Folders inside it are runs of their own. A file may end inside a record, as its last record is
+torn most of the time while a program is writing it; a wrong checksum is an error.
 """
 
 from __future__ import annotations
@@ -23,6 +20,7 @@ from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
 from tfrecord_lite.extension import RecordStream, SkippingStream, Source, Sources, StorageOptions
 from tfrecord_lite.options import OnError, ReadSettings, hinted
@@ -55,8 +53,8 @@ def read_events(
     Returns
     -------
     Events
-        Holds scalars as arrays, and everything else as the stored bytes. Its `torn` names the
-        files that end inside a record; its `report` says what was skipped.
+        Scalars as arrays, everything else as the stored bytes. Its `torn` names the files that end
+        inside a record; its `report` says what was skipped.
 
     Raises
     ------
@@ -74,9 +72,8 @@ def read_events(
 
     Notes
     -----
-    Where a restarted program has written events again, TensorBoard drops the old ones, if the
-    files are older than version 2 or the program logs the starts of its sessions. Nothing is
-    dropped here: a step may occur twice.
+    TensorBoard drops events that a restarted program has written again, if the files are older than
+    version 2 or the program logs the starts of its sessions. Here, a step may occur twice.
 
     Examples
     --------
@@ -97,11 +94,11 @@ def read_events(
         raise FileNotFoundError(f"no file in {folder!r} is named *{_MARK}*{hint}")
     tags, torn = Tags(), list[str]()
     log = ext.DamageLog.begin(options)
-    parts: list[EventValues] = []
+    parts = [parse_events(Block.from_records([]), tags)]
     try:
         for source in sources:
-            stream = RecordStream(source, ReadSettings(storage_options=storage_options))
-            with closing(stream):
+            settings = ReadSettings(storage_options=storage_options)
+            with closing(RecordStream(source, settings)) as stream:
                 records = stream if log is None else log.skipping(stream, may_be_torn=True)
                 parts += _new_values(records, tags, torn)
     finally:
@@ -182,10 +179,9 @@ def tabulate_runs(
     Returns
     -------
     dict of str to array
-        The columns of the table, as ``pandas.DataFrame`` takes them, with a row per run: ``"run"``, its path
-        relative to `folder`; each hyperparameter; the last value of each scalar, by its tag. If a tag is also the
-        name of a hyperparameter, its column is ``"TAG (last value)"``. Columns of numbers are float64,
-        with NaN for a run that lacks one; others have None there.
+        Columns for ``pandas.DataFrame``, with a row per run: ``"run"``, its path relative to `folder`; each
+        hyperparameter; the last value of each scalar, by its tag (``"TAG (last value)"`` if a hyperparameter has
+        that name). Numbers are float64, NaN where a run lacks one; other columns have None there.
 
     Raises
     ------
@@ -209,12 +205,11 @@ def tabulate_runs(
     >>> tabulate_runs("logs")
     {'run': array(['a', 'b'], dtype=object), 'loss': array([0.5 , 0.25])}
     """
-    options: Any = {"on_error": on_error, "max_errors": max_errors}
-    options["storage_options"] = storage_options
     torn = list[str]()
 
     def read(path: str) -> Events:
-        run = read_events(path, **options)
+        options: Any = {"max_errors": max_errors, "storage_options": storage_options}
+        run = read_events(path, on_error=on_error, **options)
         torn.extend(run.torn)
         return run
 
@@ -263,9 +258,8 @@ def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
                 return [filesystem.unstrip_protocol(name) for name in names]
         elif os.path.isdir(folder):
             ext.check_storage_options(storage_options, folder)
-            names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
-            local = [os.path.join(folder, name) for name in names]
-            return [path for path in local if not os.path.isdir(path)]
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            return [entry.path for entry in entries if _MARK in entry.name and not entry.is_dir()]
     return ext.expand(paths, storage_options)
 
 
