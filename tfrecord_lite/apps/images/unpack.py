@@ -61,14 +61,12 @@ def unpack_images(
     folder : str or PathLike
         The folder to make; it must not exist, or be empty. It appears complete or not at all.
     image_key, filename_key, label_key, text_key : str, optional
-        The features with the image, its file's name, the number and the name of its class. By default
-        those of :func:`pack_images`, or others with a usual name; the image is else the one feature
-        whose bytes begin as an image does.
+        The features with the image, its file's name, the number and the name of its class. By default as
+        :func:`pack_images` and others name them; or the only feature whose bytes begin as an image does.
     progress : bool or callable, optional
         As for :func:`load`; counts records.
     **options
-        How files are read, see :class:`ReadOptions`. Records without an image are left out too, unless
-        `on_error` is ``"raise"``.
+        See :class:`ReadOptions`. Records without an image are left out too, unless `on_error` is ``"raise"``.
 
     Returns
     -------
@@ -87,12 +85,10 @@ def unpack_images(
 
     Notes
     -----
-    Nothing is written outside of `folder`, whatever the records say. A name with ``..``, or an
-    absolute one, is cut to its last part; of two equal names the second gets a number, as do
-    those of a feature with several images. Names
-    that Windows reserves begin with an underscore. A name without an image's ending gets that
-    of the format; without a name, it is the record's number. Contents are not changed or checked.
-    Other features are not written; :func:`load` and ``tfrecord convert`` make tables of them.
+    Nothing is written outside of `folder`, whatever the records say: a name with ``..``, or an absolute one,
+    is cut to its last part. Equal names get numbers. Names that Windows reserves begin with an underscore.
+    A name without an image's ending gets that of the format; the default name is the record's number.
+    Contents are not changed or checked. Other features are not written.
 
     Examples
     --------
@@ -141,8 +137,8 @@ def unpack_images(
                 report.num_images += len(images)
         for name, key in keys.items():
             if key not in (None, *features):
-                detail = f"{name}_key: no record has a feature {key!r}{choices(key, features)}"
-                raise argument_error(detail)
+                start = f"{name}_key: no record has a feature"
+                raise argument_error(f"{start} {key!r}{choices(key, features)}")
         if not report.num_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
             reason = f"; in the first {report.problems[0].detail}" if report.problems else ""
@@ -218,7 +214,7 @@ def _advice(row: dict[str, Any], record: bytes) -> str:
     """Return what to do about a record without an image."""
     if decode_sequence_example(record)["feature_lists"]:
         return "; SequenceExamples are not unpacked, read_batches and decode_images do it"
-    names = sorted(name for name in row if row[name].dtype == object and row[name].size)[:20]
+    names = sorted(_bytes_keys(row))[:20]
     is_like_one = any(pack.sniff(row[name][0][:32]) for name in names)
     lead = "" if is_like_one else "; no feature begins as an image does"
     return f"{lead}; give image_key, one of: {', '.join(map(repr, names))}" if names else lead
@@ -267,11 +263,12 @@ def _image_key(row: dict[str, Any]) -> str:
     """Return the usual key of images, or else the only one whose bytes begin as an image does."""
     if "image/encoded" in row:
         return "image/encoded"
-    keys = []
-    for name, values in row.items():
-        if values.dtype == object and values.size and pack.sniff(values[0][:32]):
-            keys.append(name)
+    keys = [name for name in _bytes_keys(row) if pack.sniff(row[name][0][:32])]
     return keys[0] if len(keys) == 1 else "image/encoded"
+
+
+def _bytes_keys(row: dict[str, Any]) -> list[str]:
+    return [name for name, values in row.items() if values.dtype == object and values.size]
 
 
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
