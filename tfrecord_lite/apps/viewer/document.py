@@ -1,8 +1,7 @@
 """A report as an HTML document, through the templates in assets/.
 
-The page has no outside resources, and a content security policy that allows none: images and
-sounds from ``data:`` alone, and no style and no script but our own two, by their hashes. So
-nothing from the data can run or load anything, even if it were not escaped.
+Its content security policy allows images and sounds from ``data:``, and our own style and script by
+their hashes, so that nothing from the data could run or load anything, even if it were not escaped.
 """
 
 from __future__ import annotations
@@ -142,11 +141,9 @@ def _damage(report: Report) -> list[str]:
     of_one = f"{next(iter(report.files))}: " if len(report.files) == 1 else ""
     shown = damage.spans[:_MAX_DAMAGE]
     n_more = damage.num_damaged - sum(span.num_records for span in shown)
-    return [
-        f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost.",
-        *(visible(str(span).removeprefix(of_one)) for span in shown),
-        *([f"and {n_more:,} more"] if n_more > 0 else []),
-    ]
+    whole = f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
+    texts = [visible(str(span).removeprefix(of_one)) for span in shown]
+    return [whole, *texts, *([f"and {n_more:,} more"] if n_more > 0 else [])]
 
 
 def _problems(report: Report) -> list[str]:
@@ -185,14 +182,11 @@ def _columns(records: list[RecordView]) -> list[_Column]:
         n_pictures = sum("<img" in cell.html for cell in cells[key])
         return 4 * n_pictures < len(records), -len(cells[key])
 
-    return [
-        _Column(key, cells[key][0].label, all(map(_is_number, cells[key])))
-        for key in sorted(cells, key=rank)[:_MAX_COLUMNS]
-    ]
+    def column(key: _Key) -> _Column:
+        is_number = all(cell.count == "1" and cell.kind in _NUMBERS for cell in cells[key])
+        return _Column(key, cells[key][0].label, is_number)
 
-
-def _is_number(cell: Cell) -> bool:
-    return cell.count == "1" and cell.kind in _NUMBERS
+    return [column(key) for key in sorted(cells, key=rank)[:_MAX_COLUMNS]]
 
 
 def _keyed(record: RecordView) -> dict[_Key, Cell]:

@@ -2,11 +2,10 @@
 
 ::
 
-    paths ──draw_sample──> Sample ─┬─ compute_statistics ──> cards, schema
+    paths ──draw_sample──> Sample ─┬─ statistics ──> cards, schema
                                    └─ some of the records ──> RecordViews
 
-Nothing here knows HTML: cells and cards, which bring their own, are only passed on. A file that
-is damaged or empty has a report too, which says so.
+Nothing here knows HTML, but cells and cards bring their own. Damaged and empty files have a report too.
 """
 
 from __future__ import annotations
@@ -25,16 +24,17 @@ from tfrecord_lite.apps.events.run import read_events, table_of
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.markup.tables import Html, table
-from tfrecord_lite.apps.statistics.statistics import Collector, Statistics
+from tfrecord_lite.apps.outline import leaves, message_tree
+from tfrecord_lite.apps.statistics import Distribution, StringStatistics
+from tfrecord_lite.apps.statistics import statistics as stats
 from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
-from tfrecord_lite.apps.viewer.messages import message_statistics
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
 from tfrecord_lite.block import Block, Place
-from tfrecord_lite.errors import DamagedSpan, TFRecordError, argument_error
+from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.extension import ContentType, Sample, Source
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
-from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Schema, SequenceSchema
 from tfrecord_lite.texts import human_bytes, nearest, plural
 
 _N_DETECTED = 64
@@ -136,8 +136,8 @@ def _add_statistics(
     report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget, meter: Meter
 ) -> None:
     """Add cards, and the schema of Examples or SequenceExamples."""
-    collector, problems = Collector(originals, skip_malformed=True), report.problems
-    has_paths, by_path = report.message_name not in _NAMES, Statistics(0, {})
+    collector, problems = stats.Collector(originals, skip_malformed=True), report.problems
+    has_paths, by_path = report.message_name not in _NAMES, stats.Statistics(0, {})
     try:
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
@@ -167,21 +167,21 @@ def _add_statistics(
 
 
 def _add_schema(
-    report: Report, statistics: Statistics, chosen: Collection[str], budget: Budget
+    report: Report, statistics: stats.Statistics, chosen: Collection[str], budget: Budget
 ) -> list[Schema]:
     """Add the schema of chosen features; return its parts, which are empty if there is none."""
     try:
         schema = statistics.schema()
-        parts = [part.select(sorted(set(chosen) & part.keys())) for part in _parts(schema)]
-        schema = parts[0] if isinstance(schema, Schema) else SequenceSchema(*parts)
-        code = reading_code(schema, [*report.files])
-        n_characters = len(code) + 4 * code.count("'")
-        if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
-            code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
-        report.schema = code
     except TFRecordError as error:
         report.problems.append(f"There is no schema for all records: {error}")
         return [Schema({}), Schema({})]
+    parts = [part.select(sorted(set(chosen) & part.keys())) for part in _parts(schema)]
+    schema = parts[0] if isinstance(schema, Schema) else SequenceSchema(*parts)
+    code = reading_code(schema, [*report.files])
+    n_characters = len(code) + 4 * code.count("'")
+    if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
+        code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
+    report.schema = code
     return parts
 
 
@@ -232,6 +232,46 @@ def _add_runs(report: Report, sources: list[Source], options: ReadSettings) -> N
     report.runs = Html(shown.replace("<table>", '<table class="plain">', 1))
 
 
+def message_statistics(block: Block, message_class: Any) -> stats.Statistics:
+    """Return statistics of the messages in a block: a feature for each path of fields, such as ``images.width``.
+
+    Raises InvalidArgumentError for a record that is not of the class.
+    """
+    rows: dict[str, list[list[Any]]] = {}
+    for i, record in enumerate(block):
+        try:
+            message = ext.parse_message(record, message_class)
+        except InvalidArgumentError as error:
+            raise block.place(i).locate(error) from None
+        for path, values in leaves(message_tree(message)).items():
+            rows.setdefault(path, []).append(values)
+    return stats.Statistics(
+        len(block), {path: _path_statistics(rows[path], block) for path in rows}
+    )
+
+
+def _path_statistics(rows: list[list[Any]], block: Block) -> stats.FeatureStatistics:
+    """Return the statistics of a path, given the values of each message that has any."""
+    lengths = Distribution.of(np.fromiter(map(len, rows), np.int64, len(rows)))
+    values = [value for row in rows for value in row]
+    first, numbers, strings = values[0], None, None
+    # An unknown value of an enum is a number.
+    if any(isinstance(value, str | bytes) for value in values):
+        kind, dtype = Kind.BYTES, "string"
+        texts = [v if isinstance(v, bytes) else str(v).encode() for v in values]
+        strings = StringStatistics.of(np.array(texts, object))
+    elif isinstance(first, float | np.floating):
+        kind, dtype = Kind.FLOAT, np.asarray(first).dtype.name
+        numbers = Distribution.of(np.array(values, dtype))
+    else:
+        kind = Kind.INT64
+        dtype = "bool" if isinstance(first, bool) else "int64"
+        numbers = Distribution.of(np.array(values, np.uint64 if max(values) >= 2**63 else np.int64))
+    ends = int(lengths.min or 0), int(lengths.max or 0)
+    summary = FeatureSummary({kind: ListSummary(len(rows), ends, None, block.place(0))})
+    return stats.FeatureStatistics(summary, lengths, numbers, strings, original=dtype)
+
+
 # ------------------------------------------------------------------------------ records
 
 
@@ -255,9 +295,7 @@ def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
     """Yield records of a sample and their places: all, or as many as asked for."""
     n_records = sample.num_read
     numbers = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
-    first = 0
-    for block in sample.blocks:
-        here = numbers[(numbers >= first) & (numbers < first + len(block))] - first
-        for i in here.tolist():
+    ends = np.cumsum([0, *map(len, sample.blocks)])
+    for block, start, stop in zip(sample.blocks, ends, ends[1:], strict=False):
+        for i in (numbers[(numbers >= start) & (numbers < stop)] - start).tolist():
             yield block[i], block.place(i)
-        first += len(block)
