@@ -18,7 +18,7 @@ from __future__ import annotations
 from tfrecord_lite.tf import _ops, compat, data, dtypes, errors, image, io, python_io, sparse, train
 from tfrecord_lite.tf._ops import *  # noqa: F403
 from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, TensorShape
-from tfrecord_lite.tf._unavailable import HINTS, Unavailable, unavailable
+from tfrecord_lite.tf._unavailable import HINTS, unavailable
 from tfrecord_lite.tf.dtypes import *  # noqa: F403
 
 __all__ = [
@@ -31,4 +31,4 @@ __all__ += _ops.__all__
 __version__ = "2.21.0"
 """The version of TensorFlow whose rules are followed."""
 
-__getattr__: Unavailable = unavailable(__name__, HINTS)
+__getattr__ = unavailable(__name__, hints=HINTS)

@@ -28,9 +28,7 @@ class TensorSpec:
     """The shape and dtype of a tensor, as ``tf.TensorSpec``; None for an unknown size or shape."""
 
     def __init__(self, shape: Any, dtype: object = "float32", name: str | None = None) -> None:
-        self.shape: tensors.TensorShape | None = (
-            None if shape is None else tensors.TensorShape(shape)
-        )
+        self.shape = None if shape is None else tensors.TensorShape(shape)
         self.dtype: DType = as_dtype(dtype)
         self.name = name
 
@@ -84,9 +82,8 @@ def cast(x: Any, dtype: object, name: str | None = None) -> Any:
     if isinstance(x, tensors.SparseTensor):
         return tensors.SparseTensor(x.indices, cast(x.values, target), x.dense_shape)
     if isinstance(x, tensors.RaggedTensor):
-        return tensors.RaggedTensor.from_nested_row_splits(
-            cast(x.flat_values, target), x.nested_row_splits
-        )
+        values = cast(x.flat_values, target)
+        return tensors.RaggedTensor.from_nested_row_splits(values, x.nested_row_splits)
     array = _array(x)
     if (array.dtype.kind == "O") != (target.name == "string"):
         raise NotImplementedError(f"cannot cast {as_dtype(array.dtype).name} to {target.name}")

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -49,13 +49,8 @@ class TensorShape(tuple[int | None, ...]):
         """Compare with any tuple or list."""
         return not self == other
 
-    def __hash__(self) -> int:
-        """Hash as a tuple."""
-        return tuple.__hash__(self)
-
-    def __str__(self) -> str:
-        """Format as a tuple."""
-        return tuple.__repr__(self)
+    __hash__ = tuple.__hash__
+    __str__ = tuple.__repr__
 
     def __repr__(self) -> str:
         """Format as TensorFlow does."""
@@ -161,9 +156,8 @@ class Tensor(Operators):
         """Return elements, as an array does."""
         array = self._array()
         if not array.ndim and key is not Ellipsis:
-            raise argument_error(
-                "a tensor without dimensions cannot be indexed; .numpy() is its value"
-            )
+            detail = "a tensor without dimensions cannot be indexed; .numpy() is its value"
+            raise argument_error(detail)
         if isinstance(key, (str, bytes, float)):
             raise TypeError(f"an index must be an integer, slice, ..., None or tensor, not {key!r}")
         try:
@@ -319,15 +313,13 @@ class RaggedTensor(_Composite):
     def __init__(self) -> None:
         raise TypeError("use tf.RaggedTensor.from_row_splits, from_row_lengths, ...")
 
-    from_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_splits")
-    from_row_lengths: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_lengths")
-    from_row_starts: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_starts")
-    from_row_limits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_limits")
-    from_value_rowids: ClassVar[Callable[..., RaggedTensor]] = _maker("from_value_rowids")
-    from_uniform_row_length: ClassVar[Callable[..., RaggedTensor]] = _maker(
-        "from_uniform_row_length"
-    )
-    from_nested_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_nested_row_splits")
+    from_row_splits = _maker("from_row_splits")
+    from_row_lengths = _maker("from_row_lengths")
+    from_row_starts = _maker("from_row_starts")
+    from_row_limits = _maker("from_row_limits")
+    from_value_rowids = _maker("from_value_rowids")
+    from_uniform_row_length = _maker("from_uniform_row_length")
+    from_nested_row_splits = _maker("from_nested_row_splits")
 
     def numpy(self) -> Any:
         """Return the rows as an object array; as a plain array if all have one length."""

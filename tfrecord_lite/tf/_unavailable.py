@@ -54,8 +54,10 @@ HINTS = {
 """What to use instead of names at the top level."""
 
 
-Unavailable: TypeAlias = "Callable[[str], NoReturn]"
+Unavailable: TypeAlias = Callable[[str], NoReturn]
 """What looks a missing name up."""
+Hints: TypeAlias = Mapping[str, str]
+"""What to use instead of names."""
 
 
 def unsupported(detail: str) -> InvalidArgumentError:
@@ -69,35 +71,34 @@ def shape_error(detail: str) -> InvalidArgumentError:
 
 
 def unavailable_error(
-    path: str, names: Iterable[str], hints: Mapping[str, str], otherwise: str, obj: object = None
+    path: str, names: Iterable[str], hints: Hints, advice: str, obj: object = None
 ) -> AttributeError:
     """Return the error about a name that is not here: it says what to use instead.
 
-    That is the name of which it is a misspelling, a hint for this name, or `otherwise`.
+    That is the name of which it is a misspelling, a hint for this name, or `advice`.
     """
     name = path.rpartition(".")[2]
     close = [] if name in hints else get_close_matches(name, names, 1, _MISSPELT)
-    hint = f"did you mean {close[0]!r}?" if close else hints.get(name, otherwise)
+    hint = f"did you mean {close[0]!r}?" if close else hints.get(name, advice)
     return AttributeError(f"{path} is not part of tfrecord_lite: {hint}", name=name, obj=obj)
 
 
-def unavailable(
-    module: str, hints: Mapping[str, str] | None = None, otherwise: str = ""
-) -> Unavailable:
+def unavailable(module: str, advice: str = "", hints: Hints | None = None) -> Unavailable:
     """Return the ``__getattr__`` of a module that has only some of TensorFlow's names."""
-    where = module.removeprefix("tfrecord_lite.")
 
     def __getattr__(name: str) -> NoReturn:  # noqa: N807 - the module's
         if name.startswith("__"):  # looked up by Python, not by a script
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        names = sys.modules[module].__all__
-        raise unavailable_error(f"{where}.{name}", names, hints or {}, otherwise or _nearest(name))
+        path, names = f"{module}.{name}", sys.modules[module].__all__
+        raise unavailable_error(
+            path.removeprefix("tfrecord_lite."), names, hints or {}, advice or _nearest(name)
+        )
 
     return __getattr__
 
 
 def _nearest(name: str) -> str:
-    """Return what to use instead of a name without a hint: a module here has it, or NumPy, or nothing goes for it."""
+    """Return what to use instead of a name without a hint: a module here, or NumPy, may have it."""
     for module in ("io", "data", "train", "sparse", "data.experimental"):
         if name in getattr(sys.modules.get(f"tfrecord_lite.tf.{module}"), "__all__", ()):
             return f"did you mean tf.{module}.{name}?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfrecord_lite.tf._dtype import ALL, DType, as_dtype
-from tfrecord_lite.tf._unavailable import Unavailable, unavailable
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = [
     "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16", "float32", "float64",
@@ -29,4 +29,4 @@ complex128: DType = ALL["complex128"]
 string: DType = ALL["string"]
 bool: DType = ALL["bool"]  # noqa: A001 - TensorFlow's name
 
-__getattr__: Unavailable = unavailable(__name__, {"cast": "use tf.cast"})
+__getattr__ = unavailable(__name__, hints={"cast": "use tf.cast"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfrecord_lite.tf._tensor import SparseTensor, unwrap, wrap
-from tfrecord_lite.tf._unavailable import Unavailable, unavailable
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = ["SparseTensor", "to_dense"]
 
@@ -21,4 +21,4 @@ def to_dense(
     return wrap(unwrap(sp_input).to_dense(default, validate_indices=validate_indices))
 
 
-__getattr__: Unavailable = unavailable(__name__)
+__getattr__ = unavailable(__name__)

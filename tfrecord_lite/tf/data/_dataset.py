@@ -126,8 +126,8 @@ class _HintingType(type):
         if name.startswith("__"):
             raise AttributeError(name)
         names = [attribute for attribute in dir(cls) if not attribute.startswith("_")]
-        otherwise = "use map with a function, or Python's itertools"
-        raise unavailable_error(f"tf.data.Dataset.{name}", names, _HINTS, otherwise, cls)
+        advice = "use map with a function, or Python's itertools"
+        raise unavailable_error(f"tf.data.Dataset.{name}", names, _HINTS, advice, cls)
 
 
 _HINTS = {
@@ -235,9 +235,8 @@ class Dataset(metaclass=_HintingType):
             ``UNSUPPORTED`` for `checkpoint_args`.
         """
         if checkpoint_args is not None:
-            raise unsupported(
-                "save makes no checkpoints; a save that is cut leaves the folder as it was"
-            )
+            detail = "save makes no checkpoints; a save that is cut leaves the folder as it was"
+            raise unsupported(detail)
         elements: Iterator[Any] = iter(self._dataset)
         sizes = None
         if shard_func is not None:
@@ -252,10 +251,7 @@ class Dataset(metaclass=_HintingType):
 
     @staticmethod
     def list_files(
-        file_pattern: Any,
-        shuffle: bool | None = None,
-        seed: int | None = None,
-        name: str | None = None,
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: Any = None
     ) -> Dataset:
         """Make a data set of file names, shuffled unless `shuffle` is False.
 
@@ -416,9 +412,7 @@ class Dataset(metaclass=_HintingType):
             ``UNSUPPORTED`` if `filename` is given.
         """
         if filename:
-            raise unsupported(
-                "elements can only be cached in memory; write a TFRecord file instead"
-            )
+            raise unsupported("elements are only cached in memory; write a TFRecord file instead")
         return Dataset(self._dataset.cache())
 
     def prefetch(self, buffer_size: int | None, name: str | None = None) -> Dataset:
