@@ -1,9 +1,8 @@
 """TensorFlow's names for records, for scripts that use TensorFlow for nothing else.
 
 ``from tfrecord_lite import tf`` replaces ``import tensorflow as tf``. Everything here has
-TensorFlow's signature, accepts and returns tensors (with ``.numpy()``), runs eagerly, and
-calls the functions of :mod:`tfrecord_lite`; nothing is implemented twice. Any other name of
-TensorFlow is an ``AttributeError`` that says what to use instead.
+TensorFlow's signature, accepts and returns tensors (with ``.numpy()``), and runs eagerly. Any other
+name of TensorFlow is an ``AttributeError`` that says what to use instead.
 
 ::
 

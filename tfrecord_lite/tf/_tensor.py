@@ -97,6 +97,10 @@ class Tensor(Operators):
         """Return the array without copying it; without dimensions, NumPy's scalar or bytes."""
         return self._value
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle only the value."""
+        return Tensor, (self._value,)
+
     @property
     def dtype(self) -> DType:
         """The dtype, by TensorFlow's name."""

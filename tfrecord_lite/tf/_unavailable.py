@@ -18,38 +18,28 @@ _ARRAY = "on the array that .numpy() returns"
 _MODEL = "use TensorFlow itself, torch, jax or scikit-learn for models; see examples/train_torch.py"
 _IMAGE = "use Pillow on the array that .numpy() returns; see examples/imagenet_pipeline.py"
 _EAGER = "leave it out, as everything here runs eagerly"
-HINTS = {
+_MODELS = ("GradientTape", "Variable", "estimator", "feature_column", "keras", "nn", "saved_model")
+_MODES = ("disable_eager_execution", "enable_eager_execution", "enable_v2_behavior")
+_GRAPHS = ("Graph", "Session", "autograph", "function")
+HINTS = dict.fromkeys(_MODELS, _MODEL) | dict.fromkeys((*_MODES, *_GRAPHS), _EAGER)
+HINTS |= {
     "app": "use argparse, or absl",
-    "autograph": _EAGER,
     "config": "leave it out, as there are no devices here",
     "debugging": "use assert, or numpy.testing, " + _ARRAY,
-    "disable_eager_execution": _EAGER,
-    "enable_eager_execution": _EAGER,
-    "enable_v2_behavior": _EAGER,
+    "distribute": "use Dataset.shard to give each rank its part",
     "flags": "use argparse, or absl",
     "gfile": "use tf.io.gfile",
+    "image": _IMAGE,
     "logging": "use Python's logging",
     "lookup": "use a dict, or np.searchsorted " + _ARRAY,
     "newaxis": "use None, or np.newaxis",
     "print": "use Python's print, as values are here at once",
-    "test": "use pytest or unittest",
-    "version": "use tf.__version__",
-    "GradientTape": _MODEL,
-    "Graph": _EAGER,
-    "Session": _EAGER,
-    "Variable": _MODEL,
-    "distribute": "use Dataset.shard to give each rank its part",
-    "estimator": _MODEL,
-    "feature_column": _MODEL,
-    "function": _EAGER,
-    "image": _IMAGE,
-    "keras": _MODEL,
-    "nn": _MODEL,
     "random": "use np.random.default_rng(seed)",
-    "saved_model": _MODEL,
     "sequence_mask": "use np.arange(maxlen) < lengths.numpy()[..., None]",
     "strings": "use the methods of Python's bytes and str on what .numpy() returns",
     "summary": "use tfrecord_lite.apps.events.read_events to read event files",
+    "test": "use pytest or unittest",
+    "version": "use tf.__version__",
 }
 """What to use instead of names at the top level."""
 

@@ -362,10 +362,10 @@ def image_row(
 'image/class/label': 7}
     """
     labels = {} if label is None else {"image/class/label": require_int("label", label)}
-    image = _item_of(image)
-    is_encoded = isinstance(image, bytes | bytearray)
-    is_encoded |= isinstance(image, memoryview) and image.ndim == 1
-    encoded = bytes(image) if is_encoded else encode_image(image, format, quality)
+    content = _item_of(image)
+    is_encoded = isinstance(content, bytes | bytearray)
+    is_encoded |= isinstance(content, memoryview) and content.ndim == 1
+    encoded = bytes(content) if is_encoded else encode_image(content, format, quality)
     return image_features(encoded) | labels
 
 

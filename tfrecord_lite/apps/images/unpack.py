@@ -137,8 +137,8 @@ def unpack_images(
                 report.num_images += len(images)
         for name, key in keys.items():
             if key not in (None, *features):
-                start = f"{name}_key: no record has a feature"
-                raise argument_error(f"{start} {key!r}{choices(key, features)}")
+                others = choices(key, features)
+                raise argument_error(f"{name}_key: no record has a feature {key!r}{others}")
         if not report.num_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
             reason = f"; in the first {report.problems[0].detail}" if report.problems else ""

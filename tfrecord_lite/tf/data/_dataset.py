@@ -140,9 +140,8 @@ _HINTS = {
 class Dataset(metaclass=_HintingType):
     """A sequence of elements, as ``tf.data.Dataset``.
 
-    It wraps a :class:`tfrecord_lite.Dataset`, whose methods are documented in more detail.
-    Functions are called with tensors, for one element at a time. `num_parallel_calls` is a
-    number of threads; `deterministic` and `name` have no effect.
+    It wraps a :class:`tfrecord_lite.Dataset`, whose methods are documented in more detail. Functions
+    are called with tensors. `num_parallel_calls` is a number of threads; `deterministic` and `name` have no effect.
     """
 
     def __init__(self, dataset: library.Dataset) -> None:
@@ -173,13 +172,7 @@ class Dataset(metaclass=_HintingType):
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """Make a data set of what a generator function yields; it is called for each epoch.
-
-        Raises
-        ------
-        TypeError
-            If `generator` is not callable, or neither types nor a signature are given.
-        """
+        """Make a data set of what a generator function yields; it is called for each epoch."""
         if not callable(generator):
             raise TypeError("generator must be a callable")
         if output_signature is None and output_types is None:
@@ -205,10 +198,9 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Make a data set of what ``save`` wrote, ours or TensorFlow's, in TensorFlow's order.
 
-        That is in turns: one element of each of as many shards as there are processors, here this machine's, or
-        whatever a `reader_func` makes of the data sets of the shards: for the order of a machine with 8 processors
-        ``lambda shards: shards.interleave(lambda shard: shard, cycle_length=8)``, shard by shard with 1. The
-        compression is recognised. `element_spec` and `wait` have no effect.
+        By default, as many shards as this machine has processors take turns. `reader_func` makes another order
+        of the data sets of the shards: ``lambda shards: shards.interleave(lambda shard: shard, cycle_length=8)``
+        is that of a machine with 8. The compression is recognised. `element_spec` and `wait` have no effect.
         """
         (place,) = map(name_of, expand(_paths(path)))
         if reader_func is None:
@@ -221,18 +213,13 @@ class Dataset(metaclass=_HintingType):
     def save(
         self,
         path: Any,
-        compression: str | None = None,
+        compression: Any = None,
         shard_func: Any = None,
         checkpoint_args: Any = None,
     ) -> None:
         """Write all elements to a folder that ``load`` and TensorFlow read; they are all held in memory.
 
-        `shard_func` returns the number of an element's shard.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``UNSUPPORTED`` for `checkpoint_args`.
+        `shard_func` returns the number of an element's shard. `checkpoint_args` are not supported.
         """
         if checkpoint_args is not None:
             detail = "save makes no checkpoints; a save that is cut leaves the folder as it was"
@@ -253,13 +240,7 @@ class Dataset(metaclass=_HintingType):
     def list_files(
         file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: Any = None
     ) -> Dataset:
-        """Make a data set of file names, shuffled unless `shuffle` is False.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` if no file matches.
-        """
+        """Make a data set of file names, shuffled unless `shuffle` is False; InvalidArgumentError for none."""
         try:
             names = sorted(map(name_of, expand(_paths(file_pattern), may_mix=True, folders="keep")))
         except FileNotFoundError as error:
@@ -314,8 +295,7 @@ class Dataset(metaclass=_HintingType):
             cycle_length = num_parallel_calls or num_processors()
             if num_parallel_calls == AUTOTUNE:
                 cycle_length = num_files_in_turns()
-        cycle = int(cycle_length)
-        block = 1 if block_length is None else block_length
+        cycle, block = int(cycle_length), 1 if block_length is None else block_length
         if cycle < 1 or block < 1:
             lengths = f"cycle_length is {cycle_length} and block_length {block_length}"
             raise argument_error(f"{lengths}, expected 1 or more")
@@ -404,13 +384,7 @@ class Dataset(metaclass=_HintingType):
         return Dataset(self._dataset.enumerate(start).map(_numbered))
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Keep the elements in memory.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``UNSUPPORTED`` if `filename` is given.
-        """
+        """Keep the elements in memory; InvalidArgumentError for a `filename`."""
         if filename:
             raise unsupported("elements are only cached in memory; write a TFRecord file instead")
         return Dataset(self._dataset.cache())
@@ -445,13 +419,7 @@ class Dataset(metaclass=_HintingType):
 
     @property
     def element_spec(self) -> Any:
-        """The shapes and dtypes of the first element, which is read for it; a batch may be of any size.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If there is no element.
-        """
+        """The shapes and dtypes of the first element, which is read for it; a batch may be of any size."""
         for element in self.take(1):
             stages = chain(_plan_of(self))
             batches = [stage for stage in stages if isinstance(stage, (Batch, nodes.Unbatch))]

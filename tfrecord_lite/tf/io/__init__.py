@@ -41,14 +41,13 @@ def parse_example(
     serialized: Any, features: Features, example_names: Any = None, name: str | None = None
 ) -> dict[str, Any]:
     """Parse a batch of Examples, as :func:`tfrecord_lite.parse_example`."""
+    parser, names = _parser(tfrecord_lite.ExampleParser, features), _names(example_names)
     if isinstance(serialized, BatchTensor):
-        return wrap(
-            serialized.parsed(_parser(tfrecord_lite.ExampleParser, features), _names(example_names))
-        )  # type: ignore[no-any-return]
+        return wrap(serialized.parsed(parser, names))  # type: ignore[no-any-return]
     messages = unwrap(serialized)
     if isinstance(messages, bytes):
-        return parse_single_example(messages, features, example_names, name)
-    return wrap(_parser(tfrecord_lite.ExampleParser, features)(messages, _names(example_names)))  # type: ignore[no-any-return]
+        return parse_single_example(messages, features, example_names)
+    return wrap(parser(messages, names))  # type: ignore[no-any-return]
 
 
 def parse_single_example(
