@@ -8,13 +8,13 @@
     load(...)                     nested dictionaries and tuples         columns by their path
     decode_example(...)           {"image": array, ...}                  a row per feature
 
-Batches stay plain dictionaries. ``%load_ext tfrecord_lite`` shows those that are batches this way by
-themselves. IPython is not imported here: it calls :func:`load_ipython_extension`.
+``%load_ext tfrecord_lite`` shows dictionaries that are batches this way automatically. IPython is not
+imported here: it calls :func:`load_ipython_extension`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -55,9 +55,8 @@ def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
     Returns
     -------
     Shown
-        A notebook shows it as HTML, with encoded images, and pixels of uint8, as thumbnails
-        (with the extra ``image``); a terminal as text. It holds `data`, copies
-        nothing, and shows a limited number of features, values and pictures.
+        HTML in notebooks, where encoded images, and pixels of uint8, are thumbnails (with the extra
+        ``image``); text in terminals. It holds `data`, and shows a limited number of features and values.
 
     Raises
     ------
@@ -65,10 +64,6 @@ def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
         If `data` is not a batch, a record, or a list of records.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if `num_records` is not at least 1.
-
-    See Also
-    --------
-    load_ipython_extension : shows batches like this without a call.
 
     Examples
     --------
@@ -172,15 +167,12 @@ def _is_mapping(data: Any) -> bool:
 
 def _flattened(data: Any, path: str = "") -> dict[str, Any]:
     """Return the values of nested dictionaries and tuples by their path; arrays of any library as NumPy's."""
-    if isinstance(data, Mapping):
-        items: Iterator[tuple[Any, Any]] = islice(iter(data.items()), _MAX_FEATURES)
-    elif isinstance(data, tuple):
-        items = iter(enumerate(data))
-    else:
+    if not isinstance(data, Mapping | tuple):
         is_foreign = not isinstance(data, _COLUMNS) and hasattr(data, "__array__")
         return {path: np.asarray(data) if is_foreign else data}
     columns: dict[str, Any] = {}
-    for key, value in items:
+    items: Iterable[Any] = data.items() if isinstance(data, Mapping) else enumerate(data)
+    for key, value in islice(items, _MAX_FEATURES):
         columns |= _flattened(value, f"{path}/{key}" if path else str(key))
     return columns
 
@@ -257,11 +249,10 @@ def _schema(schema: Schema) -> str:
 
 
 def _sequence_schema(schema: SequenceSchema) -> str:
-    context, lists = schema.context, schema.feature_lists
-    counts = plural(len(context), "context feature"), plural(len(lists), "feature list")
-    parts = [_schema_table(context, "context")] if context else []
-    parts += [_schema_table(lists, "feature lists")] if lists else []
-    return panel(f"SequenceSchema of {' and '.join(counts)}", *parts)
+    n_context, n_lists = map(len, schema)
+    counts = f"{plural(n_context, 'context feature')} and {plural(n_lists, 'feature list')}"
+    parts = [_schema_table(*part) for part in zip(schema, _PARTS, strict=False) if part[0]]
+    return panel(f"SequenceSchema of {counts}", *parts)
 
 
 def _schema_table(schema: Schema, caption: str = "") -> Html:
@@ -270,19 +261,18 @@ def _schema_table(schema: Schema, caption: str = "") -> Html:
 
 
 def _damage(report: DamageReport) -> str:
-    files = (
-        (short_name(file.source), file.records, file.record_bytes, file.num_damaged,
-         str(file.failure or next(iter(file.message_errors), "")))
-        for file in sorted(report.files, key=bool)  # damaged ones first
-    )  # fmt: skip
-    spans = (
-        (short_name(span.source), span.index, span.num_records, span.offset, span.length,
-         span.detail or span.reason)
-        for span in report.spans
-    )  # fmt: skip
+    rows: list[list[Any]] = []
+    for file in sorted(report.files, key=bool)[:MAX_TABLE_ROWS]:  # damaged ones first
+        error = str(file.failure or next(iter(file.message_errors), ""))
+        counts = file.records, file.record_bytes, file.num_damaged
+        rows.append([short_name(file.source), *counts, error])
     header = ["file", "records", "bytes in records", "damaged places", "error"]
-    parts = [table(header, files, n_rows=len(report.files), noun="file")]
+    parts = [table(header, rows, n_rows=len(report.files), noun="file")]
     if report.num_damaged:
+        spans = (
+            (short_name(s.source), s.index, s.num_records, s.offset, s.length, s.detail or s.reason)
+            for s in report.spans
+        )
         header = ["file", "record", "how many", "at byte", "bytes skipped", "cause"]
         caption = "Damaged spans"
         parts.append(table(header, spans, n_rows=len(report.spans), noun="span", caption=caption))

@@ -8,9 +8,9 @@
     byte string          a picture, a sound, a tensor, a text, or hex: whichever it is first
     rows, steps          the first few, below each other
 
-Cells are cheap and small for values of any size: only what is shown is looked at, and only the
-beginning of what is long. One :class:`Cells` makes the cells of one page or table, and takes what they
-cost from one :class:`Budget`. On a page, a cell has *details* as well: the whole, up to a bound.
+Cells are cheap and small for values of any size: only what is shown is looked at. One :class:`Cells` makes the
+cells of one page or table, and takes their cost from one :class:`Budget`. On a page, a cell also has *details*:
+the whole, up to a bound.
 
 Classes: ``v-number``, ``v-numbers``; ``v-text``, ``v-long`` (<bdi>); ``v-hex`` (<code>); ``v-texts`` (<ul> of several
 byte strings), ``v-steps`` (<ol>); ``v-picture``, ``v-pixelated`` (<img>), ``v-audio``, ``v-caption``; ``v-more``,
@@ -99,8 +99,8 @@ class Cells:
             rows, values = column.indices[:, 0], column.values
             shown = np.flatnonzero(rows < n_rows)  # of all values once: they may be in any order
             places = [shown[rows[shown] == i] for i in range(n_rows)]
-            is_bytes = isinstance(values, BytesColumn)
-            return [self.cell(values.take(at) if is_bytes else values[at]) for at in places]
+            take: Any = values.take
+            return [self.cell(take(at)) for at in places]
         return [self.cell(cast("Any", column)[i]) for i in range(n_rows)]
 
     def cell(self, value: Any) -> Cell:
@@ -165,18 +165,11 @@ class Cells:
 
     def strings_form(self, values: Sequence[Any], n_values: int, sizes: Sizes = None) -> Form:
         """Show byte strings or texts, the first of `n_values`: one in full, of several the first."""
-        is_small, forms = n_values != 1, list[Form]()
-        for value in values[:_MAX_VALUES]:
-            if isinstance(value, bytes):
-                forms.append(self.bytes_form(value, None if is_small else sizes, is_small=is_small))
-            elif isinstance(value, str):
-                forms.append(self._text_form(value, is_small=is_small))
-            else:
-                forms.append(self.form(value))
+        if n_values == 1:
+            return self._string_form(values[0], sizes, is_small=False)
+        forms = [self._string_form(value, is_small=True) for value in values[:_MAX_VALUES]]
         if not forms:
             return _NO_VALUES
-        if not is_small:
-            return forms[0]
         items = "".join(f"<li>{form.html}</li>" for form in forms)
         html = Html(f'<ul class="v-texts">{items}</ul>')
         html = _with_more(html, n_values - len(forms), n_values, "value")
@@ -184,6 +177,15 @@ class Cells:
         lines = [_in_a_line(value) for value in values[:_MAX_WHOLE_LINES]]
         hidden = n_values - len(lines)
         return Form(html, self._dump("\n".join(lines), hidden, "value", is_new=is_new))
+
+    def _string_form(self, value: Any, sizes: Sizes = None, *, is_small: bool) -> Form:
+        if isinstance(value, bytes):
+            return self.bytes_form(value, sizes, is_small=is_small)
+        return (
+            self._text_form(value, is_small=is_small)
+            if isinstance(value, str)
+            else self.form(value)
+        )
 
     def _text_form(self, text: str, n_hidden: int = 0, *, is_small: bool = False) -> Form:
         """Show a text on a line, with the number of bytes that are left out."""
@@ -238,7 +240,7 @@ class Cells:
             self._said.add(reason)
         return _span("note", text) if text else _NOTHING
 
-    def _pixels(self, array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
+    def _pixels(self, array: AnyArray, sizes: Sizes) -> Uint8Array | None:
         """Return numbers as pixels: the pixels of a picture, or as many as the numbers beside them ask for.
 
         Integers must be 0 to 255, floats 0 to 1.
@@ -252,13 +254,10 @@ class Cells:
         pixel_shape = _pixel_shape(array.size, sizes) if sizes else None
         if pixel_shape is None or not np.isfinite(array).all():
             return None
-        if array.min() < 0 or array.max() > 255:
+        scale = 255 if (array % 1).any() else 1
+        if array.min() < 0 or array.max() > 255 // scale:
             return None
-        if (array % 1).any():
-            if array.max() > 1:
-                return None
-            array = array * 255
-        return array.astype(np.uint8).reshape(pixel_shape)
+        return (array * scale).astype(np.uint8).reshape(pixel_shape)
 
     def _pixels_form(self, pixels: Uint8Array) -> Form:
         """Show pixels of shape (height, width), or with 1, 3 or 4 channels."""
@@ -372,11 +371,9 @@ def _in_a_line(value: Any) -> str:
 def _image(shown: Thumbnail, alternative: str, room: int) -> Html:
     """Return an image in so many pixels each way, enlarged if it is tiny."""
     longest = max(shown.width, shown.height)
+    scale, name = min(room / longest, 1), "v-picture"
     if longest <= pictures.EXACT_SIZE:
-        scale: float = max(min(room, _ENLARGED_SIZE) // longest, 1)
-        name = "v-picture v-pixelated"
-    else:
-        scale, name = min(room / longest, 1), "v-picture"
+        scale, name = max(min(room, _ENLARGED_SIZE) // longest, 1), "v-picture v-pixelated"
     size = int(shown.width * scale) or 1, int(shown.height * scale) or 1
     return pictures.picture(shown, alternative, size, name)
 
@@ -403,7 +400,6 @@ def _extent_text(values: Float64Array) -> str:
     if finite.size:
         low, high = short_number(float(finite.min())), short_number(float(finite.max()))
         parts.append(f"all {low}" if low == high else f"{low} to {high}")
-    for count, name in ((np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")):
-        if count:
-            parts.append(f"{count:,} {name}")
+    counts = (np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")
+    parts += [f"{count:,} {name}" for count, name in counts if count]
     return ", ".join(parts) or "no values"

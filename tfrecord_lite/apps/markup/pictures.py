@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.apps.markup.tables import Html, escaped
+from tfrecord_lite.arrays import Uint8Array
 from tfrecord_lite.sniff import Media
-
-Uint8Array = npt.NDArray[np.uint8]
 
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
 """Shown by browsers, as Pillow names them."""
@@ -90,7 +88,8 @@ def thumbnail(
     except Exception as error:  # noqa: BLE001 - decoders raise anything
         if type(error).__name__ != "DecompressionBombError":
             return broken
-    if _is_too_large(media.format, n_pixels) or len(data) > _MAX_ENCODED_BYTES:
+    limit = _MAX_JPEG_PIXELS if media.format == "JPEG" else _MAX_PIXELS
+    if n_pixels > limit or len(data) > _MAX_ENCODED_BYTES:
         return "not decoded, as it would take too long"
     if not budget.take(pictures=1, pixels=n_pixels // (4 if media.format == "JPEG" else 1)):
         return "not shown, as there are enough pictures"
@@ -121,11 +120,9 @@ def _encoded(image: Any, *, is_exact: bool = False) -> Thumbnail:
     return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg", *image.size)
 
 
-def picture(
-    shown: Thumbnail, alternative: str, size: tuple[int, int], name: str = "v-picture"
-) -> Html:
+def picture(shown: Thumbnail, text: str, size: tuple[int, int], name: str = "v-picture") -> Html:
     """Return an element with an image, shown with a width and height, and the text in its place."""
-    encoded, text = base64.b64encode(shown.data).decode(), escaped(alternative)
+    encoded, text = base64.b64encode(shown.data).decode(), escaped(text)
     return Html(
         f'<img class="{name}" src="data:{shown.mime};base64,{encoded}" alt="{text}" '
         f'title="{text}" width="{size[0]}" height="{size[1]}">'
@@ -148,10 +145,6 @@ def _shrunk(opened: Any, size: tuple[int, int]) -> Any:
         return small
 
 
-def _is_too_large(format_name: str, n_pixels: int) -> bool:
-    return n_pixels > (_MAX_JPEG_PIXELS if format_name == "JPEG" else _MAX_PIXELS)
-
-
 def _opened(data: bytes) -> Any:
     """Open an image, which reads its header."""
     from PIL import Image  # noqa: PLC0415 - optional
@@ -162,7 +155,5 @@ def _opened(data: bytes) -> Any:
 
 
 def _n_pixels(opened: Any, data: bytes) -> int:
-    n_pixels: int = opened.width * opened.height
-    if opened.format not in {"JPEG", "MPO"}:
-        return n_pixels
-    return n_pixels * max(-(-data.count(_START_OF_SCAN) // _FREE_SCANS), 1)
+    n_scans = data.count(_START_OF_SCAN) if opened.format in {"JPEG", "MPO"} else 1
+    return int(opened.width * opened.height) * max(-(-n_scans // _FREE_SCANS), 1)
