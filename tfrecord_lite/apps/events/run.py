@@ -12,7 +12,7 @@ import posixpath
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
 from tfrecord_lite.extension import RecordStream, SkippingStream, Source, Sources, StorageOptions
 from tfrecord_lite.options import OnError, ReadSettings, hinted
+
+Folder: TypeAlias = str | os.PathLike[str]
+Stream: TypeAlias = RecordStream | SkippingStream
 
 _MARK = "tfevents"
 
@@ -100,18 +103,16 @@ def read_events(
             settings = ReadSettings(storage_options=storage_options)
             with closing(RecordStream(source, settings)) as stream:
                 records = stream if log is None else log.skipping(stream, may_be_torn=True)
-                parts += _new_values(records, tags, torn)
+                parts += _values(records, tags, torn)
     finally:
         if log is not None:
             log.give_warning()
     report = None if log is None else log.report()
-    return Events(EventValues.concat(parts), tags, tuple(torn), report=report)
+    return Events(EventValues.concat(parts), tags, tuple(torn), report)
 
 
 @hinted
-def find_runs(
-    folder: str | os.PathLike[str], *, storage_options: StorageOptions = None
-) -> dict[str, str]:
+def find_runs(folder: Folder, *, storage_options: StorageOptions = None) -> dict[str, str]:
     """Find all runs below a folder.
 
     Parameters
@@ -161,7 +162,7 @@ def find_runs(
 
 @hinted
 def tabulate_runs(
-    folder: str | os.PathLike[str],
+    folder: Folder,
     *,
     on_error: OnError = "raise",
     max_errors: int | None = None,
@@ -263,9 +264,7 @@ def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
     return ext.expand(paths, storage_options)
 
 
-def _new_values(
-    stream: RecordStream | SkippingStream, tags: Tags, torn: list[str]
-) -> Iterator[EventValues]:
+def _values(stream: Stream, tags: Tags, torn: list[str]) -> Iterator[EventValues]:
     """Yield the values of all whole records; if the last one is not, add the file to `torn`."""
     while True:
         try:

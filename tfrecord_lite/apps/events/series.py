@@ -144,12 +144,7 @@ class Events:
     """
 
     def __init__(
-        self,
-        values: EventValues,
-        tags: Tags,
-        torn: tuple[str, ...] = (),
-        *,
-        report: DamageReport | None = None,
+        self, values: EventValues, tags: Tags, torn: tuple[str, ...], report: DamageReport | None
     ) -> None:
         self._values = values
         self._tags = tags
@@ -367,10 +362,9 @@ class Events:
         chosen = np.flatnonzero(is_chosen)
         if tag is not None and not chosen.size:
             own = [name for name, tags in self.tags.items() if tag in tags]
-            text = (
-                f"{tag!r} has {' and '.join(own)}, not {category}; {own[0]}({tag!r}) returns them"
-            )
-            warnings.warn(text, stacklevel=levels_to_caller())
+            text = f"{tag!r} has {' and '.join(own)}, not {category}"
+            advice = f"{own[0]}({tag!r}) returns them"
+            warnings.warn(f"{text}; {advice}", stacklevel=levels_to_caller())
         if category != "scalars":
             return self._decoded(chosen, category)
         value = self._values.number[chosen]

@@ -166,9 +166,7 @@ def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     return kind
 
 
-def _pixels(
-    contents: Any, channels: int, size: tuple[int, int] | None, dtype: np.dtype[Any]
-) -> AnyArray:
+def _pixels(contents: Any, channels: int, size: tuple[int, int] | None, dtype: Any) -> AnyArray:
     """Return the pixels of one image."""
     contents = _content_of(contents)
     picture = _opened(contents)
@@ -246,11 +244,7 @@ def _resized(pixels: AnyArray, size: tuple[int, int]) -> AnyArray:
 
 
 @hinted
-def encode_image(
-    image: npt.ArrayLike,
-    format: str = "png",  # noqa: A002 - what everybody calls it
-    quality: int = _QUALITY,
-) -> bytes:
+def encode_image(image: npt.ArrayLike, format: str = "png", quality: int = _QUALITY) -> bytes:  # noqa: A002
     r"""Encode an image.
 
     Parameters

@@ -3,7 +3,7 @@
 ::
 
     folder ───find_images───╮
-    manifest ─read_manifest─┴─> Pictures ─number_classes─threads: read, check──> rows ──save──> shards, sidecars
+    manifest ─read_manifest─┴─> Pictures ──numbered──threads: read, check──> rows ──save──> shards, sidecars
 
 Records have the features of TensorFlow's scripts for ImageNet and slim.
 """
@@ -170,7 +170,7 @@ def pack_images(
         pictures = find_images(source, report)
     else:
         pictures, more = read_manifest(source, report, **of_manifest)
-    pictures, classes = number_classes(pictures, None if labels is None else read_labels(labels))
+    pictures, classes = numbered(pictures, None if labels is None else read_labels(labels))
     if not pictures and not report.problems:
         others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {others}", source=source)
@@ -569,9 +569,7 @@ def read_labels(labels: Path | Sequence[str]) -> list[str]:
     return names
 
 
-def number_classes(
-    pictures: list[Picture], names: list[str] | None
-) -> tuple[list[Picture], list[str]]:
+def numbered(pictures: list[Picture], names: list[str] | None) -> tuple[list[Picture], list[str]]:
     """Return the images with the name and number of each class, and the names by number.
 
     Numbers that a manifest has are kept, and named if there are names.
@@ -580,17 +578,14 @@ def number_classes(
         return [_named(picture, names) for picture in pictures] if names else pictures, names or []
     own_names = sorted({picture.text for picture in pictures if picture.text is not None})
     classes = own_names if names is None else names
-    numbers = {name: i for i, name in enumerate(classes)}
+    numbers: dict[str | None, int] = {name: i for i, name in enumerate(classes)}
     for name in own_names:
         if name not in numbers:
             detail = f"the class {name!r} is not in the labels file{nearest(name, classes)}"
             raise argument_error(detail)
         if "\n" in name or "\r" in name:
             raise argument_error(f"the name of the class {name!r} has a line break; rename it")
-    return [
-        picture if picture.text is None else picture._replace(number=numbers[picture.text])
-        for picture in pictures
-    ], classes
+    return [p._replace(number=numbers.get(p.text)) for p in pictures], classes
 
 
 def _named(picture: Picture, names: list[str]) -> Picture:

@@ -99,8 +99,7 @@ class Cells:
             rows, values = column.indices[:, 0], column.values
             shown = np.flatnonzero(rows < n_rows)  # of all values once: they may be in any order
             places = [shown[rows[shown] == i] for i in range(n_rows)]
-            take: Any = values.take
-            return [self.cell(take(at)) for at in places]
+            return [self.cell(cast("Any", values).take(at)) for at in places]
         return [self.cell(cast("Any", column)[i]) for i in range(n_rows)]
 
     def cell(self, value: Any) -> Cell:

@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ def describe_record(
     cells: Cells,
     names: Collection[str] = (),
     message_class: Any = None,
-    restored: Mapping[str, AnyArray] = MappingProxyType({}),
+    restored: Mapping[str, AnyArray] | None = None,
 ) -> RecordView:
     """Return the cells of a record, of these features or all; what is over the budget is left out, and counted.
 
@@ -88,7 +87,7 @@ def describe_record(
     except InvalidArgumentError as error:
         raise place.locate(error) from None
     shown, n_hidden, budget = list[Cell](), 0, cells.budget
-    for section, name, kind, count, form_of in _parts(content, tree, cells, restored):
+    for section, name, kind, count, form_of in _parts(content, tree, cells, restored or {}):
         if names and name not in names:
             continue
         if budget.is_spent or len(shown) == _MAX_CELLS:

@@ -245,12 +245,10 @@ def message_statistics(block: Block, message_class: Any) -> stats.Statistics:
             raise block.place(i).locate(error) from None
         for path, values in leaves(message_tree(message)).items():
             rows.setdefault(path, []).append(values)
-    return stats.Statistics(
-        len(block), {path: _path_statistics(rows[path], block) for path in rows}
-    )
+    return stats.Statistics(len(block), {path: _statistics_of(rows[path], block) for path in rows})
 
 
-def _path_statistics(rows: list[list[Any]], block: Block) -> stats.FeatureStatistics:
+def _statistics_of(rows: list[list[Any]], block: Block) -> stats.FeatureStatistics:
     """Return the statistics of a path, given the values of each message that has any."""
     lengths = Distribution.of(np.fromiter(map(len, rows), np.int64, len(rows)))
     values = [value for row in rows for value in row]

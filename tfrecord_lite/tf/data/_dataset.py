@@ -7,13 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite import storage
-from tfrecord_lite.dataset import mixtures
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
 from tfrecord_lite.errors import argument_error, require_int
@@ -254,13 +253,13 @@ class Dataset(metaclass=_HintingType):
         items = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if not isinstance(items, (tuple, list)) or not all(isinstance(d, Dataset) for d in items):
             raise TypeError("zip needs data sets, or a tuple of them")
-        return _of_plan(mixtures.Zipped(inputs=tuple(map(_plan_of, items))))
+        return Dataset(library.Dataset.zip(*(dataset._dataset for dataset in items)))  # noqa: SLF001 - of this class
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Append the elements of another data set."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
-        return _of_plan(mixtures.Concatenated(inputs=(_plan_of(self), _plan_of(dataset))))
+        return Dataset(self._dataset.concatenate(dataset._dataset))
 
     # -------------------------------------------------------------------------- stages
 
@@ -316,8 +315,8 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Draw each element from one of the data sets; see :meth:`tfrecord_lite.Dataset.mix`."""
         values = None if weights is None else np.asarray(unwrap(weights), np.float64).tolist()
-        inputs = [library.Dataset(_plan_of(dataset)) for dataset in datasets]
-        stop: Literal["first", "all"] = "first" if stop_on_empty_dataset else "all"
+        inputs = [dataset._dataset for dataset in datasets]  # noqa: SLF001 - of this class
+        stop: Any = "first" if stop_on_empty_dataset else "all"
         return Dataset(library.Dataset.mix(inputs, values, seed, stop))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:

@@ -170,8 +170,7 @@ def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any
     """Encode an image as JPEG, as :func:`tfrecord_lite.apps.images.encode_image`."""
     plain = np.asarray(unwrap(image))
     if format and plain.shape[-1] != {"grayscale": 1, "rgb": 3}.get(format):
-        detail = f"an image of shape {list(plain.shape)} cannot be encoded as {format!r}"
-        raise unsupported(detail)
+        raise unsupported(f"an image of shape {list(plain.shape)} cannot be encoded as {format!r}")
     _check_settings(settings)
     return Tensor(images.encode_image(plain, "jpeg", quality))
 
@@ -198,8 +197,7 @@ def _path(filename: Any) -> str:
 
 def _decoded(contents: Any, channels: int | None, dtype: object) -> Tensor:
     if (name := as_dtype(dtype).name) not in ("uint8", "uint16"):
-        detail = "images are decoded to uint8 and uint16; use tf.cast on the result"
-        raise unsupported(detail)
+        raise unsupported("images are decoded to uint8 and uint16; use tf.cast on the result")
     return Tensor(images.decode_image(contents, channels or 0, dtype=name))
 
 
