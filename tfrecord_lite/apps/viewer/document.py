@@ -20,8 +20,7 @@ from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
 from tfrecord_lite.apps.viewer.cards import shortened
-from tfrecord_lite.apps.viewer.records import Cell, RecordView
-from tfrecord_lite.apps.viewer.report import Report
+from tfrecord_lite.apps.viewer.report import Cell, RecordView, Report
 from tfrecord_lite.errors import lost_of
 from tfrecord_lite.extension import ContentType, Sample
 from tfrecord_lite.texts import human_bytes, plural, short_name

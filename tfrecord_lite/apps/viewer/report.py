@@ -11,27 +11,30 @@ Nothing here knows HTML, but cells and cards bring their own. Damaged and empty 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from textwrap import indent
 from typing import Any
 
 import numpy as np
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite.apps import outline
 from tfrecord_lite.apps.events.run import read_events, table_of
-from tfrecord_lite.apps.markup.cells import Cells
+from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
 from tfrecord_lite.apps.markup.pictures import Budget
-from tfrecord_lite.apps.markup.tables import Html, table
-from tfrecord_lite.apps.outline import leaves, message_tree
+from tfrecord_lite.apps.markup.tables import Html, table, visible
 from tfrecord_lite.apps.statistics import Distribution, StringStatistics
 from tfrecord_lite.apps.statistics import statistics as stats
 from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
-from tfrecord_lite.apps.viewer.records import RecordView, describe_record
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block, Place
 from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.extension import ContentType, Sample, Source
+from tfrecord_lite.messages import Feature
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Schema, SequenceSchema
@@ -44,7 +47,45 @@ _WRAPPING = 300
 """About how many characters the page adds around a cell."""
 _NAMES = {"", "tensorflow.Example", "tensorflow.SequenceExample"}
 """Message classes that have features; empty if none is given."""
+_MAX_CELLS = 2000
+_MAX_EXAMINED = 1 << 20
+_EMBEDDED = re.compile('"data:[a-z]+/[a-z0-9.+-]+;base64,[^"]*"')  # in text, quotes are escaped
 _WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A feature of a record, or a list of features."""
+
+    section: str
+    """"context", "feature_lists"; empty in an Example."""
+    name: str
+    """The name as it is; `label` is for display."""
+    kind: str
+    """"string", "float32", "int64" or "unset"; for a record without features, what it is."""
+    count: str
+    """Number of values; "5 x 3" for a list of 5 steps with 3 values each."""
+    html: Html
+    """The short form."""
+    details: Html
+    """The whole, up to a bound; empty if the short form shows everything."""
+
+    @property
+    def label(self) -> str:
+        """The name, with escapes for what cannot be seen; never empty."""
+        return visible(self.name).strip() or repr(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordView:
+    """A record as the page shows it."""
+
+    place: Place
+    type: ContentType
+    n_bytes: int
+    cells: tuple[Cell, ...]
+    n_hidden: int = 0
+    """Number of features that are left out, because of the budget or their number."""
 
 
 @dataclass(slots=True)
@@ -175,7 +216,7 @@ def _add_schema(
     except TFRecordError as error:
         report.problems.append(f"There is no schema for all records: {error}")
         return [Schema({}), Schema({})]
-    parts = [part.select(sorted(set(chosen) & part.keys())) for part in _parts(schema)]
+    parts = [part.select(sorted(set(chosen) & part.keys())) for part in _schema_parts(schema)]
     schema = parts[0] if isinstance(schema, Schema) else SequenceSchema(*parts)
     code = reading_code(schema, [*report.files])
     n_characters = len(code) + 4 * code.count("'")
@@ -185,14 +226,14 @@ def _add_schema(
     return parts
 
 
-def _parts(schema: Schema | SequenceSchema) -> list[Schema]:
+def _schema_parts(schema: Schema | SequenceSchema) -> list[Schema]:
     """Return a schema's features, or the features of the context and the feature lists."""
     return [schema] if isinstance(schema, Schema) else [*schema]
 
 
 def reading_code(schema: Schema | SequenceSchema, files: list[str]) -> str:
     """Return Python that reads batches of these files."""
-    parts = _parts(schema)
+    parts = _schema_parts(schema)
     specs = [spec for part in parts for spec in part.values()]
     names = sorted({"read_batches", *(type(each).__name__ for each in (schema, *parts, *specs))})
     shown = [f"    {name!r},\n" for name in files[:_MAX_FILES]]
@@ -243,7 +284,7 @@ def message_statistics(block: Block, message_class: Any) -> stats.Statistics:
             message = ext.parse_message(record, message_class)
         except InvalidArgumentError as error:
             raise block.place(i).locate(error) from None
-        for path, values in leaves(message_tree(message)).items():
+        for path, values in outline.leaves(outline.message_tree(message)).items():
             rows.setdefault(path, []).append(values)
     return stats.Statistics(len(block), {path: _statistics_of(rows[path], block) for path in rows})
 
@@ -297,3 +338,86 @@ def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
     for block, start, stop in zip(sample.blocks, ends, ends[1:], strict=False):
         for i in (numbers[(numbers >= start) & (numbers < stop)] - start).tolist():
             yield block[i], block.place(i)
+
+
+def describe_record(
+    content: ext.Content,
+    place: Place,
+    cells: Cells,
+    names: Collection[str] = (),
+    message_class: Any = None,
+    restored: Mapping[str, AnyArray] | None = None,
+) -> RecordView:
+    """Return the cells of a record, of these features or all; what is over the budget is left out, and counted.
+
+    Values are looked at up to a bound; only steps of feature lists are all counted. Raises
+    InvalidArgumentError for a record that is not of the class.
+    """
+    try:
+        tree = outline.tree_of(content, message_class, _MAX_CELLS)
+    except InvalidArgumentError as error:
+        raise place.locate(error) from None
+    shown, n_hidden, budget = list[Cell](), 0, cells.budget
+    for section, name, kind, count, form_of in _parts(content, tree, cells, restored or {}):
+        if names and name not in names:
+            continue
+        if budget.is_spent or len(shown) == _MAX_CELLS:
+            n_hidden += 1
+            continue
+        form = form_of()
+        budget.characters -= n_characters(form.html, form.details) + len(name)
+        shown.append(Cell(section, name, kind, count, *form))
+    return RecordView(place, content.type, len(content.record), tuple(shown), n_hidden)
+
+
+def _parts(
+    content: ext.Content, tree: outline.Tree | None, cells: Cells, restored: Mapping[str, AnyArray]
+) -> Iterator[tuple[str, str, str, str, Callable[[], Form]]]:
+    """Yield section, name, kind and count of each part of a record, and what makes its cell."""
+    if tree is not None:
+        for path, values in outline.leaves(tree).items():
+            kind, form = "string", partial(cells.strings_form, values, len(values))
+            if not isinstance(values[0], bytes | str):
+                kind, array = np.asarray(values[0]).dtype.name, np.array(values[:_MAX_EXAMINED])
+                form = partial(cells.array_form, array, n_values=len(values))
+            yield "", path, kind, f"{len(values):,}", form
+    elif content.message is not None:
+        for section in outline.sections(content.message, None, restored):
+            sizes = _sizes(section.rows)
+            for row in section.rows:
+                form = partial(_row_form, row, sizes, cells)
+                yield section.title, row.name, row.kind, row.size_text, form
+    elif content.record:
+        n_bytes = plural(len(content.record), "byte")
+        yield "", "content", str(content.type), n_bytes, partial(cells.bytes_form, content.record)
+
+
+def _row_form(row: outline.Row, sizes: Mapping[str, int], cells: Cells) -> Form:
+    """Show a feature, or the steps of a list; `sizes` say how the pixels beside them lie."""
+    if row.restored is not None:
+        return cells.array_form(row.restored, sizes)
+    if not row.is_list:
+        return _feature_form(row.steps[0], sizes, cells)
+    forms = [_feature_form(step, {}, cells) for step in row.steps[: cells.max_steps]]
+    return cells.steps_form(forms, len(row.steps))
+
+
+def n_characters(*parts: str) -> int:
+    """Return the characters of markup, without pictures and sounds, which count as bytes."""
+    embedded = sum(len(match[0]) for part in parts for match in _EMBEDDED.finditer(part))
+    return sum(map(len, parts)) - embedded
+
+
+def _feature_form(feature: Feature, sizes: Mapping[str, int], cells: Cells) -> Form:
+    values: Any = outline.values_of(feature)
+    if outline.kind_of(feature) == "string":
+        return cells.strings_form(values, len(values), sizes)
+    dtype = np.float32 if outline.kind_of(feature) == "float32" else np.int64
+    return cells.array_form(np.array(values[:_MAX_EXAMINED], dtype), sizes, len(values))
+
+
+def _sizes(rows: list[outline.Row]) -> dict[str, int]:
+    """Return the features of one integer that may say how the pixels of others lie."""
+    rows = [row for row in rows if row.name in SIZE_NAMES and not row.is_list]
+    known = {row.name: outline.values_of(row.steps[0]) for row in rows}
+    return {name: v[0] for name, v in known.items() if len(v) == 1 and isinstance(v[0], int)}
