@@ -90,7 +90,6 @@ class Shown:
         return "\n".join(part.text() for part in self._parts)
 
     def _repr_html_(self) -> str:
-        """Return a table with a row per record for notebooks."""
         cells = Cells()
         tables = [part.table(cells, self._num_records) for part in self._parts]
         return panel(self._parts[0].title, *tables)
@@ -147,7 +146,6 @@ class _Part:
 
 
 def _parts_of(data: Any) -> list[_Part]:
-    """Return the tables to make of what was given."""
     if isinstance(data, list) and all(isinstance(row, Mapping) for row in data[:100]):
         return [_Part(data)]
     if not isinstance(data, Mapping | tuple) or not data:
@@ -178,7 +176,6 @@ def _flattened(data: Any, path: str = "") -> dict[str, Any]:
 
 
 def _is_batch(columns: Mapping[str, Any]) -> bool:
-    """Whether all values are columns, of one length."""
     if not columns or not all(isinstance(value, _COLUMNS) for value in columns.values()):
         return False
     shapes = [column.shape for column in columns.values()]
@@ -190,7 +187,6 @@ def _head(name: str, kind: str) -> Html:
 
 
 def _type_of(value: Any) -> str:
-    """Return the type of one record's value."""
     if isinstance(value, _COLUMNS):
         name = "string" if value.dtype == object else str(value.dtype)
         return f"{name} {list(value.shape)}"
@@ -321,7 +317,6 @@ def _scanned(scanned: Any) -> str:
 
 
 def _arrow(data: Any, title: str = "") -> str:
-    """Show a table or batch of Arrow."""
     columns = [column.slice(0, MAX_ROWS).to_pylist() for column in data.columns[:MAX_COLUMNS]]
     cells = Cells()
     rows = (

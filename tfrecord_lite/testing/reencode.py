@@ -64,7 +64,6 @@ def chooser(draw: DrawFn) -> Below:
 
 
 def _fields(data: bytes) -> list[_Field]:
-    """Split a well-formed message into its fields."""
     fields = []
     for number, wire_type, start, stop in scalar.walk(data, 0, len(data)):
         if wire_type == START_GROUP:
@@ -84,7 +83,6 @@ def _is_map_entry(message: Any) -> bool:
 
 
 def _known(descriptor: Any) -> dict[int, set[int]]:
-    """Return the wire types that a message accepts, by field number."""
     known = {}
     for field in descriptor.fields:
         wire_type = _WIRE_TYPES[field.type]
@@ -164,7 +162,6 @@ class Reencoder:
         return [slice(a, b) for a, b in pairwise([*cuts, n])]
 
     def _interleaved(self, strands: Iterable[list[bytes]]) -> list[bytes]:
-        """Mix lists of fields, keeping the order within each."""
         left = [strand[:] for strand in strands if strand]
         out = []
         while left:
@@ -195,7 +192,6 @@ class Reencoder:
         return b"".join(parts) if is_entry else self.with_unknown(parts, _known(descriptor))
 
     def _written(self, known: FieldDescriptor | None, fields: list[_Field]) -> list[bytes]:
-        """Write all fields of one number."""
         if known is None or known.type == _GROUP:
             return [self._value(*field) for field in fields]
         if not _is_repeated(known):
@@ -229,7 +225,6 @@ class Reencoder:
         return [self.len_field(known.number, self._message(content, of)) for content in contents]
 
     def _numbers(self, known: FieldDescriptor, fields: list[_Field]) -> list[bytes]:
-        """Write numbers packed, unpacked, or mixed."""
         wire_type = _WIRE_TYPES[known.type]
         values: list[bytes] = []
         for field in fields:

@@ -184,7 +184,6 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
 
 
 def _kind(value: Any) -> object:
-    """Return the class that two values must share to be compared."""
     if isinstance(value, _BYTES):
         return bytes
     if isinstance(value, np.memmap):
@@ -199,7 +198,6 @@ def _is_message(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in a form that can be compared, after its class has been."""
     if isinstance(value, _BYTES):
         return bytes(value)
     if isinstance(value, BytesColumn):

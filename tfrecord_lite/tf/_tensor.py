@@ -355,7 +355,6 @@ _FLOAT32_MAX = 3e38
 
 
 def _is_plain_number(value: Any, dtype: np.dtype[Any]) -> bool:
-    """Return whether a number becomes a dtype as NumPy converts it."""
     if dtype.kind in "iu":
         return type(value) is int
     is_wide_float = dtype.kind == "f" and dtype.itemsize >= 4
@@ -425,7 +424,6 @@ class SparseTensor(_Composite):
 
 
 def _maker(name: str) -> Callable[..., RaggedTensor]:
-    """Return RaggedColumn's constructor of that name, as one that accepts tensors."""
 
     def make(values: Any, *partition: Any, **settings: Any) -> Any:
         values = values if isinstance(values, _Composite) else Tensor(plain_array(values))
@@ -564,7 +562,6 @@ def _without_tensors(value: Any) -> Any:
 
 
 def _of_python(value: Any, target: DType) -> AnyArray:
-    """Convert Python's values, or lists of them, to a dtype."""
     shape, leaves = flatten(value)
     for leaf in leaves:
         if not _fits(leaf, target):
@@ -590,7 +587,6 @@ def _of_python(value: Any, target: DType) -> AnyArray:
 
 
 def _fits(leaf: Any, target: DType) -> bool:
-    """Return whether a Python value becomes a dtype, by TensorFlow's rules."""
     if leaf is None or not isinstance(leaf, (*_PYTHON_VALUES, np.generic)):
         raise argument_error(f"a tensor cannot hold a {type(leaf).__name__}")
     if isinstance(leaf, (bytes, str)):

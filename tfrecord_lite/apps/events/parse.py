@@ -80,7 +80,6 @@ class Tags:
         return known
 
     def _number(self, tags: ByteRanges, i: int, owner: Int64Array) -> int:
-        """Return the number of one tag; a new tag gets one."""
         tag = _bytes_of(tags, i)
         number = self._numbers.get(tag)
         if number is None:

@@ -247,7 +247,6 @@ def _column(values: list[Any]) -> AnyArray:
 
 
 def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
-    """Return the files in the order in which they are read."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         folder = os.fsdecode(paths)
         if ext.is_url(folder):

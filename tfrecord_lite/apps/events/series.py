@@ -115,7 +115,6 @@ class Series:
         return {name: getattr(self, name) for name in self.__slots__}
 
     def _repr_html_(self) -> str:
-        """Return the first values for notebooks."""
         cells, n_shown = Cells(), slice(MAX_ROWS)
         values = (getattr(value, "encoded", value) for value in self.value[n_shown])
         parts = (self.tag[n_shown], self.step[n_shown].tolist(), map(cells.cell, values))
@@ -399,7 +398,6 @@ class Events:
         return f"<Events {', '.join(parts) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        """Return the tags for notebooks, each with its steps and the curve of its scalars."""
         pairs = np.unique(np.stack([self._category, self._values.tag]), axis=1)
         rows = (self._row(*pair) for pair in pairs.T.tolist())
         header = ["tag", "category", "values", "steps", "last", "curve"]
@@ -407,7 +405,6 @@ class Events:
         return panel(title, table(header, rows, n_rows=len(pairs.T), noun="tag"))
 
     def _row(self, category: int, tag: int) -> tuple[Cell, ...]:
-        """Return the cells of one category of one tag."""
         values, name = self._values, str(self._names[tag])
         chosen = np.flatnonzero((values.tag == tag) & (self._category == category))
         low, high = int(values.step[chosen].min()), int(values.step[chosen].max())
@@ -478,7 +475,6 @@ _EXPECTED = {
 
 
 def _of_category(category: str, array: AnyArray) -> Any:
-    """Return a tensor as a value of a category."""
     is_strings, is_real = array.dtype == object, array.dtype.kind not in "Oc"
     match category:
         case "scalars" if array.size == 1 and is_real:
@@ -508,7 +504,6 @@ def _malformed(detail: str) -> InvalidArgumentError:
 
 
 def _old_style(form: int, stored: bytes) -> Any:
-    """Return a value that is stored as a message of its own type."""
     from tfrecord_lite.messages import HistogramProto, Summary  # noqa: PLC0415 - not light
 
     kind: Any = {IMAGE: Summary.Image, HISTO: HistogramProto, AUDIO: Summary.Audio}[form]

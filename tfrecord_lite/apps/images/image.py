@@ -167,7 +167,6 @@ def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def _pixels(contents: Any, channels: int, size: tuple[int, int] | None, dtype: Any) -> AnyArray:
-    """Return the pixels of one image."""
     contents = _content_of(contents)
     picture = _opened(contents)
     with _decoding(picture, contents) as data:
@@ -405,7 +404,6 @@ def _item_of(image: Any) -> Any:
 
 
 def _content_of(image: Any) -> bytes:
-    """Return the bytes of one image, also from an array of shape ()."""
     image = _item_of(image)
     if not isinstance(image, bytes | bytearray | memoryview):
         advice = ""

@@ -204,7 +204,6 @@ def pack_images(
 
 
 def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str = "") -> None:
-    """Raise FileExistsError if a file would be replaced."""
     for path in paths:
         if ext.is_url(path):
             filesystem, place = ext.remote_place(path, storage_options)
@@ -216,7 +215,6 @@ def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str
 
 
 def _write_labels(path: str, classes: list[str], storage_options: StorageOptions) -> None:
-    """Write the names of classes, one per line."""
     file = ext.open_output(path, atomic=True, storage_options=storage_options)
     file.write(["".join(f"{name}\n" for name in classes).encode()])
     file.finish()
@@ -224,7 +222,6 @@ def _write_labels(path: str, classes: list[str], storage_options: StorageOptions
 
 
 def _not_packed(report: ImageReport) -> NotPackedError:
-    """Return the error about the first of the images that cannot be packed."""
     report.problems.sort()
     first, n_bad = report.problems[0], plural(len(report.problems), "image")
     advice = "; on_error='skip' leaves them out" if report.num_images else ""
@@ -239,7 +236,6 @@ class _NothingWrittenError(Exception):
 
 
 def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
-    """Return the schema of all rows, with the other columns of a manifest."""
     one = np.zeros(1, np.int64)
     columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
     columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
@@ -293,7 +289,6 @@ class _Rows:
 
 
 def _row(picture: Picture, content: dict[str, Any]) -> dict[str, Any]:
-    """Return the features of an image, without those that have no value."""
     names = {FILENAME_KEY: picture.filename, LABEL_KEY: picture.number, TEXT_KEY: picture.text}
     color = {"image/colorspace": "RGB" if content["image/channels"] > 2 else "grayscale"}
     row: dict[str, Any] = {**content, **color, **names, **picture.more}
@@ -589,7 +584,6 @@ def numbered(pictures: list[Picture], names: list[str] | None) -> tuple[list[Pic
 
 
 def _named(picture: Picture, names: list[str]) -> Picture:
-    """Return an image whose class has a number, with the name of the class."""
     number = picture.number or 0
     if not 0 <= number < len(names):
         detail = f"the label {number} of {picture.path} is not in the labels file, which has"

@@ -174,8 +174,6 @@ def _new_folder(place: Path) -> Iterator[Path]:
 
 
 class _Image(NamedTuple):
-    """The image of a record."""
-
     content: bytes
     parts: list[str]
     """The ending of its path."""
@@ -211,7 +209,6 @@ def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) ->
 
 
 def _advice(row: dict[str, Any], record: bytes) -> str:
-    """Return what to do about a record without an image."""
     if decode_sequence_example(record)["feature_lists"]:
         return "; SequenceExamples are not unpacked, read_batches and decode_images do it"
     names = sorted(_bytes_keys(row))[:20]
@@ -300,5 +297,4 @@ def _component(name: str) -> str:
 
 
 def _fitted(stem: str, ending: str) -> str:
-    """Return a name of at most 255 bytes."""
     return stem.encode()[: _MAX_NAME - len(ending.encode())].decode(errors="ignore") + ending

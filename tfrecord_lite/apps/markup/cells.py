@@ -207,7 +207,6 @@ class Cells:
     # -------------------------------------------------------------------- pictures, sounds
 
     def _media_form(self, data: bytes, what: str, media: Media, *, is_small: bool) -> Form:
-        """Show an encoded image or sound."""
         below = _span("caption", what) if self._is_page and not is_small else _NOTHING
         if media.kind == "audio" and self._is_page:
             if len(data) > _MAX_SOUND_BYTES:
@@ -345,12 +344,10 @@ def type_text(column: Column) -> str:
 
 
 def _with_more(html: Html, n_hidden: int, n_all: int, noun: str) -> Html:
-    """Add how many there are, if some are hidden."""
     return Html(f"{html} {_span('more', f'… {plural(n_all, noun)}')}") if n_hidden > 0 else html
 
 
 def _short(value: Any) -> str:
-    """Write one of several numbers, dates or texts; of a float four digits."""
     if value is np.ma.masked:
         return "missing"
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
@@ -368,7 +365,6 @@ def _in_a_line(value: Any) -> str:
 
 
 def _image(shown: Thumbnail, alternative: str, room: int) -> Html:
-    """Return an image in so many pixels each way, enlarged if it is tiny."""
     longest = max(shown.width, shown.height)
     scale, name = min(room / longest, 1), "v-picture"
     if longest <= pictures.EXACT_SIZE:

@@ -146,7 +146,6 @@ def _shrunk(opened: Any, size: tuple[int, int]) -> Any:
 
 
 def _opened(data: bytes) -> Any:
-    """Open an image, which reads its header."""
     from PIL import Image  # noqa: PLC0415 - optional
 
     with warnings.catch_warnings():

@@ -130,7 +130,6 @@ def table(
 
 
 def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002
-    """Return a cell of a header or a row."""
     scope = ' scope="col"' if tag == "th" else ""
     kind = ' class="tfl-number"' if is_number else ""
     if isinstance(cell, int | float):

@@ -235,7 +235,6 @@ def _facts(
 
 
 def _sizes(lengths: Distribution) -> tuple[str, str]:
-    """Return the smallest and largest number of bytes in words."""
     return human_bytes(int(lengths.min or 0)), human_bytes(int(lengths.max or 0))
 
 

@@ -35,8 +35,6 @@ _ASSETS = resources.files("tfrecord_lite.apps.viewer") / "assets"
 
 
 class _Column(NamedTuple):
-    """A feature that has a column in the table of records."""
-
     key: _Key
     label: str
     is_number: bool
@@ -110,7 +108,6 @@ def _policy(css: str, script: str) -> str:
 
 
 def _what(report: Report) -> str:
-    """Say in one line what the files hold."""
     if not report.sample.num_read:
         files = "this file" if len(report.files) == 1 else "these files"
         return f"There are no records in {files}."
@@ -127,13 +124,11 @@ def _what(report: Report) -> str:
 
 
 def _num_text(sample: Sample) -> str:
-    """Return the number of records, or of those read if it is not known."""
     n_records = sample.num_records
     return f"more than {sample.num_read:,}" if n_records is None else f"{n_records:,}"
 
 
 def _damage(report: Report) -> list[str]:
-    """Return what was lost, in all and one by one."""
     damage = report.sample.report
     if not damage.num_damaged:
         return []
@@ -146,7 +141,6 @@ def _damage(report: Report) -> list[str]:
 
 
 def _problems(report: Report) -> list[str]:
-    """Return what else could not be read."""
     files = report.sample.report.files
     failures = [f"{file.source}: {file.failure}" for file in files if file.failure is not None]
     return [visible(text) for text in [*failures, *report.problems][:_MAX_DAMAGE]]
@@ -156,7 +150,6 @@ def _problems(report: Report) -> list[str]:
 
 
 def _records_note(report: Report) -> str:
-    """Say how many of the records are shown, and which."""
     n_shown, sample = len(report.records), report.sample
     if n_shown == sample.num_records:
         return f"{n_shown:,}"
@@ -189,12 +182,10 @@ def _columns(records: list[RecordView]) -> list[_Column]:
 
 
 def _keyed(record: RecordView) -> dict[_Key, Cell]:
-    """Return the cells of a record by section and name."""
     return {(cell.section, cell.name): cell for cell in record.cells}
 
 
 def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
-    """Yield what the template of a record needs."""
     # The names of the files, without the folders that all are in.
     letters = zip(*report.files, strict=False)
     common = "".join(first for first, *_ in takewhile(lambda same: len(set(same)) == 1, letters))

@@ -176,7 +176,6 @@ def _types_of(sample: Sample) -> tuple[ContentType, ...]:
 def _add_statistics(
     report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget, meter: Meter
 ) -> None:
-    """Add cards, and the schema of Examples or SequenceExamples."""
     collector, problems = stats.Collector(originals, skip_malformed=True), report.problems
     has_paths, by_path = report.message_name not in _NAMES, stats.Statistics(0, {})
     try:
@@ -290,7 +289,6 @@ def message_statistics(block: Block, message_class: Any) -> stats.Statistics:
 
 
 def _statistics_of(rows: list[list[Any]], block: Block) -> stats.FeatureStatistics:
-    """Return the statistics of a path, given the values of each message that has any."""
     lengths = Distribution.of(np.fromiter(map(len, rows), np.int64, len(rows)))
     values = [value for row in rows for value in row]
     first, numbers, strings = values[0], None, None
@@ -317,7 +315,6 @@ def _statistics_of(rows: list[list[Any]], block: Block) -> stats.FeatureStatisti
 def _add_records(
     report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget
 ) -> None:
-    """Add records of the sample, evenly spread over it, until the budget is spent."""
     likely = report.types[0] if report.types else None
     cells, restore = Cells(budget, is_page=True), ext.row_restorer(originals)
     for record, place in _spread(sample, choice.num_records):

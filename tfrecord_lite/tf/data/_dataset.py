@@ -79,13 +79,11 @@ def _of_calls(function: Callable[..., Any], *arguments: Any) -> Dataset:
 
 
 def _shards_of(place: str) -> Iterator[Dataset]:
-    """Yield a data set of each shard that was saved."""
     for shard in range(storage.num_saved_shards(place)):
         yield _of_calls(storage.saved_elements, place, 1, shard)
 
 
 def _numbered(number: int, element: Any) -> Any:
-    """Pair an element with its number, for ``enumerate``."""
     return np.int64(number), element
 
 
@@ -100,8 +98,6 @@ def _specs_of(types: Any, shapes: Any) -> Any:
 
 
 class _Iterator:
-    """One iteration over a data set."""
-
     def __init__(self, elements: library.DatasetIterator) -> None:
         self._elements = elements
 
@@ -119,8 +115,6 @@ class _Iterator:
 
 
 class _HintingType(type):
-    """A class whose missing names raise an error that says what to use instead."""
-
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
