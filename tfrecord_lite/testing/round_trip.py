@@ -40,13 +40,7 @@ def assert_round_trip(
     items : iterable
         The items to write: bytes, dictionaries of arrays, messages, anything.
     expected : iterable, optional
-        What the reader should return; by default `items`.
-
-    Raises
-    ------
-    AssertionError
-        With the place of the first difference; :func:`assert_same` says what counts as
-        one.
+        What the reader should return; by default `items`. :func:`assert_same` compares them.
 
     Examples
     --------
@@ -87,11 +81,6 @@ def assert_damage_is_noticed(read: Read, intact: bytes, damaged: bytes) -> None:
     damaged : bytes
         A damaged copy, as :func:`tfrecord_lite.testing.damaged` draws it. A copy that only
         lacks whole records is not checked, as no reader could notice that.
-
-    Raises
-    ------
-    AssertionError
-        If the reader ends without an error, or returns something else before it.
 
     Examples
     --------
@@ -141,11 +130,6 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
         masked. Sequences and mappings are compared item by item, anything else by ``==``.
     where : str, optional
         Name of the value in errors.
-
-    Raises
-    ------
-    AssertionError
-        At the first difference.
 
     Examples
     --------

@@ -138,7 +138,7 @@ def feature_messages(draw: DrawFn, max_values: int = 6, *, allow_nan: bool = Tru
     max_values : int, optional
         Maximum number of values.
     allow_nan : bool, optional
-        Whether floats may be NaN, which is not equal to itself.
+        Whether floats may be NaN.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def examples(draw: DrawFn, max_features: int = 5, *, allow_nan: bool = True) -> 
     max_features : int, optional
         Maximum number of features.
     allow_nan : bool, optional
-        Whether floats may be NaN, which is not equal to itself.
+        Whether floats may be NaN.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def sequence_examples(
     max_steps : int, optional
         Maximum number of steps in a list.
     allow_nan : bool, optional
-        Whether floats may be NaN, which is not equal to itself.
+        Whether floats may be NaN.
 
     Examples
     --------
@@ -233,15 +233,13 @@ def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) ->
     message : Message
         Of any class, proto2 or proto3.
     unknown_fields : bool, optional
-        Whether there may be unknown fields. The protobuf runtime keeps them, and compares
-        them with the message; ``DiscardUnknownFields`` removes them from a parsed one.
+        Whether there may be unknown fields, which ``DiscardUnknownFields`` removes from a parsed message.
 
     Returns
     -------
     bytes
-        ``type(message).FromString`` parses them to the same message. (Not with protobuf's
-        implementation in Python, which treats a field as unknown if its tag takes more
-        bytes than it needs.)
+        ``type(message).FromString`` parses them to the same message. (Protobuf's implementation in Python
+        does not: it treats a field as unknown if its tag takes more bytes than it needs.)
 
     Examples
     --------
@@ -342,23 +340,14 @@ def _divided(partition: Any, lengths: list[int]) -> list[int]:
 
 @st.composite
 def examples_for(draw: DrawFn, features: Features, *, allow_nan: bool = True) -> Example:
-    """Draw an Example that parses with the given features.
+    """Draw an Example that parses with the given features; optional ones are sometimes missing.
 
     Parameters
     ----------
     features : mapping of str to feature specification
         A dict, or a Schema.
     allow_nan : bool, optional
-        Whether floats may be NaN, which is not equal to itself.
-
-    Returns
-    -------
-    Example
-
-    Raises
-    ------
-    InvalidArgumentError, TypeError
-        For features that :class:`ExampleParser` does not accept.
+        Whether floats may be NaN.
 
     Examples
     --------
@@ -396,11 +385,7 @@ def columns(
     min_rows, max_rows : int, optional
         Number of records.
     allow_nan : bool, optional
-        Whether floats may be NaN, which is not equal to itself.
-
-    Returns
-    -------
-    dict of str to ndarray, RaggedTensor or SparseTensor
+        Whether floats may be NaN.
 
     Examples
     --------
@@ -434,16 +419,7 @@ def sequence_examples_for(
     max_steps : int, optional
         Maximum number of steps in a list.
     allow_nan : bool, optional
-        Whether floats may be NaN, which is not equal to itself.
-
-    Returns
-    -------
-    SequenceExample
-
-    Raises
-    ------
-    InvalidArgumentError, TypeError
-        For features that :class:`SequenceExampleParser` does not accept.
+        Whether floats may be NaN.
 
     Examples
     --------
@@ -538,9 +514,8 @@ def damaged(draw: DrawFn, stream: bytes) -> bytes:
     Returns
     -------
     bytes
-        With a bit flipped, a byte changed, bytes inserted or deleted, the end cut off or
-        zeros added. A file that only lacks whole records is never drawn, as no reader
-        could notice that.
+        With a bit flipped, bytes inserted, changed or deleted, the end cut off or zeros added; never a file that
+        only lacks whole records.
 
     Examples
     --------

@@ -46,10 +46,8 @@ def read_events(
     paths : str, bytes, PathLike, binary file object, or an iterable of them
         A folder, whose event files are read in the order of their names; or files,
         patterns and URLs, as :class:`TFRecordReader` takes them.
-    on_error : {"raise", "skip"} or callable, optional
-    max_errors : int, optional
-        What to do about damage, as for :class:`TFRecordReader`. A file that ends inside a
-        record is not damaged.
+    on_error, max_errors : optional
+        As for :class:`TFRecordReader`. A file that ends inside a record is not damaged.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -64,14 +62,9 @@ def read_events(
     FileNotFoundError
         If the path does not exist, or the folder has no event file.
     DataLossError
-        For a damaged record.
+        For a damaged record; a DataLossWarning with ``on_error="skip"``.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is not an Event; ``BAD_ARGUMENT`` for an unknown `on_error`.
-
-    Warns
-    -----
-    DataLossWarning
-        With ``on_error="skip"``, if there was damage.
+        ``MALFORMED`` for a record that is not an Event.
 
     Notes
     -----
@@ -187,12 +180,8 @@ def tabulate_runs(
     Raises
     ------
     FileNotFoundError, NotADirectoryError, DataLossError, InvalidArgumentError
-        As :func:`find_runs`, :func:`read_events`, :meth:`Events.hparams` and :meth:`Events.scalars`.
-
-    Warns
-    -----
-    DataLossWarning
-        If a file ends inside an event, and as :func:`read_events`.
+        As :func:`find_runs`, :func:`read_events`, :meth:`Events.hparams` and :meth:`Events.scalars`; a
+        DataLossWarning if a file ends inside an event.
 
     Examples
     --------

@@ -129,7 +129,8 @@ class Events:
 
     Made by :func:`read_events`. Each method returns the values of one category, of one tag or of all, as
     a :class:`Series` in the order of the files: empty, with a warning, for a tag that has only values of
-    other categories. An unknown tag raises :class:`InvalidArgumentError`, ``MISSING``.
+    other categories. :class:`InvalidArgumentError` is raised for an unknown tag (``MISSING``), for what is not
+    a value of its category or cannot be parsed (``MALFORMED``), and as by :func:`parse_tensor`.
 
     Examples
     --------
@@ -189,11 +190,6 @@ class Events:
         ``add_hparams`` of torch and tensorboardX, Keras's ``hp.KerasCallback`` and TensorBoard's ``hp.hparams``
         store them, each as a float, a str or a bool. :func:`tabulate_runs` compares those of many runs.
 
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED`` if they cannot be parsed.
-
         Examples
         --------
         >>> from tfrecord_lite.messages import Event, Summary
@@ -220,11 +216,6 @@ class Events:
     def scalars(self, tag: str | None = None) -> Series:
         """Return the scalars of one tag, or of all; `value` is float64.
 
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED`` for a value that is not a scalar; as :func:`parse_tensor`.
-
         Examples
         --------
         >>> from tfrecord_lite.messages import Event, Summary
@@ -240,13 +231,8 @@ class Events:
     def histograms(self, tag: str | None = None) -> Series:
         """Return histograms: float64 arrays (k, 3) of left edge, right edge and count.
 
-        As in TensorBoard, an old-style histogram is returned without the empty buckets at its ends,
-        and its outermost edges are the smallest and the largest number.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED`` for a value that is not a histogram.
+        As in TensorBoard, an old-style histogram lacks the empty buckets at its ends, and its outermost edges
+        are the smallest and the largest number.
 
         Examples
         --------
@@ -264,11 +250,6 @@ class Events:
     def images(self, tag: str | None = None) -> Series:
         r"""Return images, each value an :class:`Image`.
 
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`histograms`.
-
         Examples
         --------
         >>> from tfrecord_lite.messages import Event, Summary
@@ -284,11 +265,6 @@ class Events:
     def audio(self, tag: str | None = None) -> Series:
         """Return audio, each value a tuple of encoded clips (usually WAV).
 
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`histograms`.
-
         Examples
         --------
         >>> from tfrecord_lite.messages import Event, Summary
@@ -303,13 +279,7 @@ class Events:
     def texts(self, tag: str | None = None) -> Series:
         """Return texts: str, or an object array of str where the tensor has several.
 
-        Bytes that are not UTF-8 are kept as lone surrogates, by Python's
-        ``surrogateescape``.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`histograms`.
+        Bytes that are not UTF-8 become lone surrogates, as by Python's ``surrogateescape``.
 
         Examples
         --------
@@ -326,11 +296,6 @@ class Events:
 
     def tensors(self, tag: str | None = None) -> Series:
         """Return the tensors of a tag, of any category; without a tag, those of no other category.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As :func:`parse_tensor`.
 
         Examples
         --------
@@ -419,8 +384,7 @@ class Events:
 
 # ------------------------------------------------------------------------------ contents
 
-_MAX_SIZE_DIGITS = 19
-"""Digits of the largest width: 64 bits, as the widest numbers in these messages."""
+_MAX_SIZE_DIGITS = 19  # of 64 bits
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -451,11 +415,7 @@ class Image:
 
 
 def decode(category: str, form: int, content: bytes | np.float32) -> Any:
-    """Decode the message stored in the field `form` of a Value, or the number of a tensor.
-
-    A tensor becomes a value of its category, one of :data:`CATEGORIES`. Raises
-    ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`.
-    """
+    """Decode the message stored in the field `form` of a Value, or the number of a tensor."""
     from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
 
     if isinstance(content, bytes) and form not in (TENSOR, SIMPLE):

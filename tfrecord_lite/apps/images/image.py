@@ -44,8 +44,7 @@ def decode_image(
     Parameters
     ----------
     contents : bytes, or object array of bytes, shape ()
-        A file's content in one of :data:`FORMATS`, also as :func:`parse_single_example`
-        returns it.
+        A file's content in one of :data:`FORMATS`.
     channels : int, optional
         1 for grey, 3 for RGB, 4 for RGBA; 0 for the image's own. Palettes become RGB, or RGBA if they have
         transparency.
@@ -65,10 +64,8 @@ def decode_image(
         ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
         ``BAD_ARGUMENT`` for other `channels`; ``UNSUPPORTED`` for another `dtype`, or float32 of
         an image without 4 channels.
-    TypeError
-        If `contents` is not bytes, or `channels` not an integer.
-    ImportError
-        If Pillow is not installed.
+    TypeError, ImportError
+        If `contents` is not bytes, or Pillow is not installed.
 
     Examples
     --------
@@ -110,11 +107,9 @@ def decode_images(
 
     Raises
     ------
-    InvalidArgumentError
-        As :func:`decode_image`; its `index` is the number of the image. ``BAD_ARGUMENT`` for a `size` that is
-        not positive, and for one with ``channels=0``.
-    TypeError, ImportError
-        As :func:`decode_image`.
+    InvalidArgumentError, TypeError, ImportError
+        As :func:`decode_image`; `index` is the number of the image. ``BAD_ARGUMENT`` for a `size` that is not
+        positive, and for one with ``channels=0``.
 
     Examples
     --------
@@ -264,13 +259,10 @@ def encode_image(image: npt.ArrayLike, format: str = "png", quality: int = _QUAL
     Raises
     ------
     InvalidArgumentError
-        ``BAD_SHAPE`` for an array of another shape, or without pixels; ``UNSUPPORTED`` for
-        another dtype or format, and for channels or a size that the format cannot have;
-        ``BAD_ARGUMENT`` for another `quality`.
-    TypeError
-        If `quality` is not an integer, or `format` not a str.
-    ImportError
-        If Pillow is not installed.
+        ``BAD_SHAPE`` for an array of another shape, or without pixels; ``UNSUPPORTED`` for another dtype or
+        format, and for channels or a size that the format cannot have; ``BAD_ARGUMENT`` for another `quality`.
+    TypeError, ImportError
+        If `quality` is not an integer, or `format` not a str; if Pillow is not installed.
 
     Examples
     --------
@@ -339,13 +331,8 @@ def image_row(
 
     Raises
     ------
-    InvalidArgumentError
-        As :func:`encode_image`; ``MALFORMED`` for bytes that do not begin as an image does.
-        They are not decoded.
-    TypeError
-        As :func:`encode_image`; if `label` is not an integer.
-    ImportError
-        If Pillow is not installed.
+    InvalidArgumentError, TypeError, ImportError
+        As :func:`encode_image`; ``MALFORMED`` for bytes, which are not decoded, that do not begin as an image.
 
     Examples
     --------

@@ -117,7 +117,6 @@ def pack_images(
     Returns
     -------
     ImageReport
-        Numbers of images, bytes and classes, the files, and what was left out.
 
     Raises
     ------
@@ -126,10 +125,9 @@ def pack_images(
         can; ``BAD_ARGUMENT`` for a manifest or labels that do not fit, and if no image is found.
     FileExistsError
         If a file would be replaced, without `overwrite`; also a labels file with other names.
-    OSError
-        If `source` cannot be read, or the files cannot be written.
-    ImportError
-        If Pillow is not installed (the extra ``image``), or pyarrow for a manifest (``arrow``).
+    OSError, ImportError
+        If a file cannot be read or written; if Pillow (the extra ``image``), or for a manifest pyarrow
+        (``arrow``), is not installed.
 
     Notes
     -----
@@ -362,7 +360,7 @@ class ImageReport:
     classes: list[str] = field(default_factory=list)
     """Names of their classes; :func:`pack_images` has them in the order of their numbers."""
     paths: list[str] = field(default_factory=list)
-    """The files of records, or the folder of images, that were written; empty if nothing was."""
+    """The files of records, or the folder of images, that were written."""
     labels_path: str | None = None
     """The file with the names of the classes."""
     problems: list[ImageProblem] = field(default_factory=list)
@@ -372,9 +370,8 @@ class ImageReport:
     num_other: int = 0
     """Files in the folder of images that are not images by their names."""
     damage: errors.DamageReport | None = None
-    """Of :func:`unpack_images` with ``on_error="skip"``: damaged places in the files of records."""
+    """Of :func:`unpack_images` with ``on_error="skip"``: damage in the files of records."""
     seconds: float = 0.0
-    """How long it took."""
 
     def __repr__(self) -> str:
         """Count images, classes and problems."""
@@ -432,7 +429,7 @@ def find_images(folder: str, report: ImageReport) -> list[Picture]:
 
 
 def _walk(folder: str, report: ImageReport, above: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths of all files below a folder, but for hidden ones; follow links, but not in circles."""
+    """Yield the paths of all files below a folder that are not hidden; follow links, but not in circles."""
     here = os.path.realpath(folder)
     if here in above:
         report.problems.append(ImageProblem(folder, "a link to a folder that it is in"))

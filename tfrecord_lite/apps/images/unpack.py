@@ -3,8 +3,6 @@
 ::
 
     records ──decode_examples──> contents ──> FOLDER/class/name
-
-The folder appears when it is complete, or not at all.
 """
 
 from __future__ import annotations
@@ -71,17 +69,14 @@ def unpack_images(
     Returns
     -------
     ImageReport
-        Numbers of images and bytes, the classes' names, the folder, and what was left out.
 
     Raises
     ------
     InvalidArgumentError
-        ``MISSING`` with ``on_error="raise"`` about a record without an image, and if there is
-        none at all; ``MALFORMED`` for a record that is not an Example.
-    DataLossError
-        With ``on_error="raise"`` about a damaged record.
-    OSError
-        If `folder` is not empty or cannot be written, or a file cannot be read.
+        ``MISSING`` with ``on_error="raise"`` about a record without an image, and if there is none at all;
+        ``MALFORMED`` for a record that is not an Example.
+    DataLossError, OSError
+        For a damaged record; if `folder` is not empty or cannot be written, or a file cannot be read.
 
     Notes
     -----

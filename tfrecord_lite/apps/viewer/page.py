@@ -1,11 +1,4 @@
-"""view: what is in some files, as one HTML page.
-
-::
-
-    paths ──report──> Report ──document──> HTML ──> a file, or the browser
-
-Jinja2 is loaded when it is called.
-"""
+"""view: what is in some files, as one HTML page in a file, and the browser."""
 
 from __future__ import annotations
 
@@ -93,17 +86,13 @@ def view(
 
     Raises
     ------
-    FileExistsError
-        If `output` exists, unless `overwrite` is true.
     OSError
-        If a file cannot be opened or read, or the page not written.
+        If a file cannot be read, or the page not written; FileExistsError for an `output` that exists.
     DataLossError
         If there is no intact record. A file that is damaged or empty has a page, which says so.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files
         shown, and for numbers out of range; ``MALFORMED`` for a record that is not of `message_class`.
-    TypeError
-        If a feature's name is not a str.
     ImportError
         If Jinja2 or Pillow is not installed (``pip install jinja2 pillow``).
 
