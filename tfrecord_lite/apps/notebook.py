@@ -371,25 +371,16 @@ def load_ipython_extension(shell: Any) -> None:
     ``feature_lists``; so is a tuple of two or three batches. Others are shown as before.
     """
     formatter = shell.display_formatter.formatters["text/html"]
-    for kind in dict, tuple:
-        formatter.for_type(kind, _html_of)
-    for name, renderer in _ARROW.items():
-        formatter.for_type_by_name("pyarrow.lib", name, renderer)
+    for kind, renderer in _SHOWN.items():
+        formatter.for_type(kind, renderer)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Show all as before again; run by ``%unload_ext tfrecord_lite``."""
     formatter = shell.display_formatter.formatters["text/html"]
-    for kind in dict, tuple:
-        if formatter.for_type(kind) is _html_of:
+    for kind, renderer in _SHOWN.items():
+        if formatter.for_type(kind) is renderer:
             formatter.pop(kind)
-    for name, renderer in _ARROW.items():
-        if formatter.for_type_by_name("pyarrow.lib", name) is renderer:
-            formatter.pop(f"pyarrow.lib.{name}")
-
-
-_ARROW = {"Table": _arrow, "RecordBatch": _arrow, "RecordBatchReader": _arrow_reader}
-"""What shows the classes of pyarrow."""
 
 
 def _html_of(data: Any) -> str | None:
@@ -401,3 +392,9 @@ def _html_of(data: Any) -> str | None:
     else:
         is_shown = all(isinstance(name, str) for name in data) and _is_batch(data)
     return show(data)._repr_html_() if is_shown else None
+
+
+_SHOWN: dict[Any, Callable[[Any], str | None]] = {dict: _html_of, tuple: _html_of}
+_SHOWN |= {f"pyarrow.lib.{name}": _arrow for name in ("Table", "RecordBatch")}
+_SHOWN["pyarrow.lib.RecordBatchReader"] = _arrow_reader
+"""What IPython shows, by class or by its name."""

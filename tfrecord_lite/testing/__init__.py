@@ -11,8 +11,6 @@ read and write them; this package's own tests use them too. Needs the extra ``te
     reencode    how messages are written in unusual but legal encodings, and damaged
 """
 
-from __future__ import annotations
-
 try:
     import hypothesis as _hypothesis  # noqa: F401
 except ImportError:

@@ -12,8 +12,6 @@ name of TensorFlow is an ``AttributeError`` that says what to use instead.
     compat                 names of TensorFlow 1   image        decoding and encoding
 """
 
-from __future__ import annotations
-
 from tfrecord_lite.tf import _ops, compat, data, dtypes, errors, image, io, python_io, sparse, train
 from tfrecord_lite.tf._ops import *  # noqa: F403
 from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, TensorShape

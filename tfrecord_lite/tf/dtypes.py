@@ -1,7 +1,5 @@
 """tf.dtypes: every dtype a tensor can have here."""
 
-from __future__ import annotations
-
 from tfrecord_lite.tf._dtype import ALL, DType, as_dtype
 from tfrecord_lite.tf._unavailable import unavailable
 

@@ -4,8 +4,6 @@ Some are Python's own exceptions. ``OpError`` is a tuple of all of them, for ``e
 ``isinstance``.
 """
 
-from __future__ import annotations
-
 from tfrecord_lite import errors as _errors
 from tfrecord_lite.tf._unavailable import unavailable
 

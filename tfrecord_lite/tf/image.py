@@ -1,7 +1,5 @@
 """tf.image: decoding and encoding of images."""
 
-from __future__ import annotations
-
 from tfrecord_lite.tf._unavailable import HINTS, unavailable
 from tfrecord_lite.tf.io import decode_image, decode_jpeg, decode_png, encode_jpeg, encode_png
 

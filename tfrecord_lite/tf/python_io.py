@@ -1,7 +1,5 @@
 """tf.python_io: records, with the names of TensorFlow 1."""
 
-from __future__ import annotations
-
 from tfrecord_lite.extension import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.tf._unavailable import unavailable

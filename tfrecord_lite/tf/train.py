@@ -1,7 +1,5 @@
 """tf.train: the messages in records, which are protobuf classes, as in TensorFlow."""
 
-from __future__ import annotations
-
 from tfrecord_lite.messages import (
     BytesList,
     Example,

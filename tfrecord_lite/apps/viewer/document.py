@@ -93,13 +93,10 @@ def _template() -> Any:
 
 def _policy(css: str, script: str) -> str:
     """Return the content security policy: our own style and script, and data in the page."""
-
-    def source(text: str) -> str:
-        digest = hashlib.sha256(text.encode()).digest()
-        return f"'sha256-{base64.b64encode(digest).decode()}'"
-
+    digests = (hashlib.sha256(text.encode()).digest() for text in (css, script))
+    style, code = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
-        f"default-src 'none'; style-src {source(css)}; script-src {source(script)}; "
+        f"default-src 'none'; style-src {style}; script-src {code}; "
         "img-src data:; media-src data:; base-uri 'none'; form-action 'none'"
     )
 

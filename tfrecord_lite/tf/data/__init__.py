@@ -1,7 +1,5 @@
 """tf.data: data sets of tensors, and what is in ``experimental``."""
 
-from __future__ import annotations
-
 from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data import experimental
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordDataset
