@@ -126,9 +126,8 @@ def unpack_images(
                     continue
                 for image in images:
                     _write(temporary, image.parts, image.content, numbers)
-                    if image.class_name is not None:
-                        classes.add(image.class_name)
                     report.num_bytes += len(image.content)
+                classes |= {image.class_name for image in images if image.class_name}
                 report.num_images += len(images)
         for name, key in keys.items():
             if key not in (None, *features):
@@ -172,7 +171,8 @@ class _Image(NamedTuple):
     content: bytes
     parts: list[str]
     """The ending of its path."""
-    class_name: str | None
+    class_name: str
+    """Empty if it has none."""
 
 
 def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) -> list[_Image] | str:
@@ -182,10 +182,10 @@ def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) ->
     if not contents or not isinstance(contents[0], bytes):
         what = "is missing" if image_key not in row else "has no byte strings"
         return f"the feature {image_key!r} {what}"
-    values = {
-        name: _scalar(row.get(keys.get(name) or next((key for key in usual if key in row), "")))
-        for name, usual in _USUAL.items()
-    }
+    values: dict[str, Any] = {}
+    for name, usual in _USUAL.items():
+        column = row.get(keys.get(name) or next(filter(row.__contains__, usual), ""))
+        values[name] = column.tolist()[0] if column is not None and len(column) == 1 else None
     class_name = _text(values["text"]) or _text(values["label"])
     if not class_name and isinstance(values["label"], int):
         class_name = str(values["label"])
@@ -199,7 +199,7 @@ def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) ->
         if os.path.splitext(parts[-1])[1].lower() not in pack.IMAGE_ENDINGS:
             parts[-1] += ending
         path = [class_name, *parts] if class_name else parts
-        images.append(_Image(content, path, class_name or None))
+        images.append(_Image(content, path, class_name))
     return images
 
 
@@ -237,11 +237,6 @@ def _write(root: Path, parts: list[str], content: bytes, numbers: dict[str, int]
             numbers[key] = number + 1
         else:
             return
-
-
-def _scalar(values: Any) -> Any:
-    """Return the value of a feature with one; None for others."""
-    return values.tolist()[0] if values is not None and len(values) == 1 else None
 
 
 def _text(value: Any) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
@@ -75,13 +75,8 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Any:
-    names = ("page.html", "card.html", "record.html")
-    environment = Environment(
-        loader=DictLoader({name: _asset(name) for name in names}),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.loader = FunctionLoader(_asset)
     environment.globals.update(
         number=lambda count: f"{count:,}",
         shown=visible,
@@ -183,10 +178,8 @@ def _keyed(record: RecordView) -> dict[_Key, Cell]:
 
 
 def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
-    # The names of the files, without the folders that all are in.
-    letters = zip(*report.files, strict=False)
-    common = "".join(first for first, *_ in takewhile(lambda same: len(set(same)) == 1, letters))
-    start = max(common.rfind("/"), common.rfind("\\")) + 1
+    common = os.path.commonprefix([*report.files])  # noqa: RUF071 - names may be URLs
+    start = max(common.rfind("/"), common.rfind("\\")) + 1  # of names, without the folders of all
     numbers = {column.key: i for i, column in enumerate(columns)}
     for record in report.records:
         place, cells = record.place, _keyed(record)
