@@ -52,10 +52,13 @@ def _generated(function: Callable[..., Any], arguments: Iterable[Any], specs: An
 
 
 def _plan_made(function: Callable[..., Any], element: Any) -> PlanNode:
-    result = function(*map(wrap, _parts(element)))
+    return _plan_of(_checked(function(*map(wrap, _parts(element))), "the function"))
+
+
+def _checked(result: Any, source: str) -> Dataset:
     if not isinstance(result, Dataset):
-        raise TypeError(f"the function must return a Dataset, not {type(result).__name__}")
-    return _plan_of(result)
+        raise TypeError(f"{source} must return a Dataset, not {type(result).__name__}")
+    return result
 
 
 def _parts(element: Any) -> tuple[Any, ...]:
@@ -198,17 +201,10 @@ class Dataset(metaclass=_HintingType):
         (place,) = map(name_of, expand(_paths(path)))
         if reader_func is None:
             return _of_calls(storage.saved_elements, place, os.cpu_count() or 1)
-        dataset = reader_func(_of_calls(_shards_of, place))
-        if not isinstance(dataset, Dataset):
-            raise TypeError(f"reader_func must return a Dataset, not {type(dataset).__name__}")
-        return dataset
+        return _checked(reader_func(_of_calls(_shards_of, place)), "reader_func")
 
     def save(
-        self,
-        path: Any,
-        compression: Any = None,
-        shard_func: Any = None,
-        checkpoint_args: Any = None,
+        self, path: Any, compression: Any = "", shard_func: Any = None, checkpoint_args: Any = None
     ) -> None:
         """Write all elements to a folder that ``load`` and TensorFlow read; they are all held in memory.
 
