@@ -226,8 +226,7 @@ def _typed(result: Any, dtypes: DType | Sequence[DType]) -> Any:
 
 
 def _array(value: Any, dtype: object = None) -> AnyArray:
-    plain = plain_array(value, dtype)
-    return np.asarray(plain, object if isinstance(plain, bytes) else None)
+    return tensors.as_array(plain_array(value, dtype))
 
 
 def _sizes(shape: Any) -> list[int]:

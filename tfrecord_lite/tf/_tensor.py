@@ -275,10 +275,7 @@ class Tensor(Operators):
         return Tensor(plain_array(value, target))
 
     def _array(self) -> AnyArray:
-        value = self._value
-        if isinstance(value, np.ndarray):
-            return value
-        return np.asarray(value, object if isinstance(value, bytes) else None)
+        return as_array(self._value)
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says where NumPy's methods are."""
@@ -345,6 +342,11 @@ class Tensor(Operators):
         value = self._value.item() if isinstance(self._value, np.generic) else self._value
         text = _own_lines(repr(value))
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
+
+
+def as_array(plain: Any) -> AnyArray:
+    """Return a plain value as an array."""
+    return np.asarray(plain, object if isinstance(plain, bytes) else None)
 
 
 def _own_lines(text: str) -> str:

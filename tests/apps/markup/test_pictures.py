@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.shown_html import parsed
-from tfrecord_lite.apps.markup.cells import Cells
-from tfrecord_lite.apps.markup.pictures import Budget, Thumbnail, picture, thumbnail
+from tfrecord_lite.apps.markup.cells import Budget, Cells, Thumbnail, picture, thumbnail
 from tfrecord_lite.sniff import Media, recognize
 
 NOISE = Random(0).randbytes(400 * 300)

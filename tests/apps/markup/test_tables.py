@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.support.shown_html import parsed
 from tfrecord_lite.apps.markup import tables
-from tfrecord_lite.apps.markup.pictures import Thumbnail, picture
+from tfrecord_lite.apps.markup.cells import Thumbnail, picture
 from tfrecord_lite.apps.markup.tables import escaped, panel, table
 
 HOSTILE = st.one_of(

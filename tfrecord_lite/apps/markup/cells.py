@@ -12,6 +12,9 @@ Cells are cheap and small for values of any size: only what is shown is looked a
 cells of one page or table, and takes their cost from one :class:`Budget`. On a page, a cell also has *details*:
 the whole, up to a bound.
 
+Pillow makes the pictures, of the formats that browsers show; images of too many pixels are not decoded, nor
+JPEGs that go over them too often.
+
 Classes: ``v-number``, ``v-numbers``; ``v-text``, ``v-long`` (<bdi>); ``v-hex`` (<code>); ``v-texts`` (<ul> of several
 byte strings), ``v-steps`` (<ol>); ``v-picture``, ``v-pixelated`` (<img>), ``v-audio``, ``v-caption``; ``v-more``,
 ``v-empty``, ``v-note`` for remarks; ``v-dump`` (<pre>, the whole).
@@ -21,15 +24,16 @@ from __future__ import annotations
 
 import base64
 import io
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.apps.markup import pictures
 from tfrecord_lite.apps.markup.charts import short_number
-from tfrecord_lite.apps.markup.pictures import Budget, Thumbnail
 from tfrecord_lite.apps.markup.tables import Cell, Html, escaped, quoted, visible
 from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
 from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
@@ -44,13 +48,21 @@ _MAX_VALUES, _MAX_STEPS, _MAX_STEPS_OF_PAGE = 8, 3, 24
 _MAX_TEXT, _MAX_SMALL_TEXT, _MAX_HEX = 160, 40, 16
 _MAX_WHOLE_NUMBERS, _MAX_WHOLE_TEXT, _MAX_WHOLE_HEX, _MAX_WHOLE_LINES = 4096, 20_000, 1024, 64
 """The most numbers, characters, bytes and lines in the details."""
-_MAX_EXAMINED_NUMBERS = 1 << 20
-_MAX_TENSOR_BYTES = 32 << 20
-_MAX_SOUND_BYTES = 2 << 20
+_MAX_EXAMINED_NUMBERS, _MAX_TENSOR_BYTES, _MAX_SOUND_BYTES = 1 << 20, 32 << 20, 2 << 20
 _SIZE, _PAGE_SIZE, _SMALL_SIZE, _LARGE_SIZE = 96, 128, 64, 1024  # pixels of pictures
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
 _ENLARGED_SIZE = 256
 """The size of an image whose pixels are shown one by one."""
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
+"""Shown by browsers, as Pillow names them."""
+_MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
+"""Larger images are not decoded. For a JPEG, an eighth of the rows may be enough."""
+_MAX_ENCODED_BYTES = 64 << 20
+_START_OF_SCAN = b"\xff\xda"
+_FREE_SCANS = 16
+"""A progressive JPEG has about ten scans; in a few bytes it may have thousands, each over all pixels."""
+_EXACT_SIZE = 64
+"""Images of at most so many pixels each way lose nothing: their pixels may be seen one by one."""
 _OF_ANOTHER_PACKAGE = 2  # what dtype.isbuiltin is of bfloat16, int4, ... of ml_dtypes
 _SIZES = (
     ("image/height", "image/width", "image/channels", "image/depth"),
@@ -61,6 +73,36 @@ SIZE_NAMES = frozenset(name for names in _SIZES for name in names)
 Sizes: TypeAlias = Mapping[str, int] | None
 """The numbers beside a value, by these names."""
 _NOTHING = Html("")
+
+
+@dataclass(slots=True)
+class Budget:
+    """What the contents of one page may still take, all together; cells take it as they are made."""
+
+    characters: int = 8_000_000
+    """Of markup, without pictures and sounds."""
+    card_characters: int = 4_000_000
+    """The most characters of the cards and the schema."""
+    pictures: int = 1000
+    pixels: int = 300_000_000
+    """That may be decoded, which takes some seconds for all of them; a JPEG's count a quarter."""
+    picture_bytes: int = 8 << 20
+    """The most bytes of thumbnails and strips."""
+    detail_bytes: int = 16 << 20
+    """Of large pictures and sounds."""
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more is shown."""
+        return self.characters <= 0
+
+    def take(self, **amounts: int) -> bool:
+        """Take some of each; return whether all was left, otherwise nothing is taken."""
+        if any(getattr(self, name) < amount for name, amount in amounts.items()):
+            return False
+        for name, amount in amounts.items():
+            setattr(self, name, getattr(self, name) - amount)
+        return True
 
 
 class Form(NamedTuple):
@@ -219,14 +261,14 @@ class Cells:
         if media.kind != "image":
             return Form(escaped(what))
         size = _SMALL_SIZE if is_small else self._size
-        small = pictures.thumbnail(data, media, self.budget, size)
+        small = thumbnail(data, media, self.budget, size)
         if isinstance(small, str):
             return Form(self._left_out(small, what))
         name = f"{media.format} image" if below else what  # a caption is not said twice
         html = Html(_image(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
             return Form(html)
-        large = pictures.thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
+        large = thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
         if isinstance(large, str):
             return Form(html)
         return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
@@ -264,13 +306,13 @@ class Cells:
         if pixels.size < _MAX_EXAMINED_NUMBERS and pixels.max() == 1:  # a mask
             pixels, text = pixels * np.uint8(255), f"{text}, each 0 or 1"
         below = _span("caption", text) if self._is_page else _NOTHING
-        small = pictures.thumbnail_of_pixels(pixels, self._size)
+        small = thumbnail_of_pixels(pixels, self._size)
         if not self.budget.take(pictures=1, picture_bytes=len(small.data)):
             return Form(self._left_out("not shown, as the page is full", text))
         html = Html(_image(small, "the pixels as an image" if below else text, self._size) + below)
         if not self._is_page or max(height, width) <= self._size:
             return Form(html)
-        large = pictures.thumbnail_of_pixels(pixels, _LARGE_SIZE)
+        large = thumbnail_of_pixels(pixels, _LARGE_SIZE)
         is_left = self.budget.take(detail_bytes=len(large.data))
         return Form(html, _image(large, f"{text}, larger", _LARGE_SIZE) if is_left else _NOTHING)
 
@@ -367,10 +409,10 @@ def _in_a_line(value: Any) -> str:
 def _image(shown: Thumbnail, alternative: str, room: int) -> Html:
     longest = max(shown.width, shown.height)
     scale, name = min(room / longest, 1), "v-picture"
-    if longest <= pictures.EXACT_SIZE:
+    if longest <= _EXACT_SIZE:
         scale, name = max(min(room, _ENLARGED_SIZE) // longest, 1), "v-picture v-pixelated"
     size = int(shown.width * scale) or 1, int(shown.height * scale) or 1
-    return pictures.picture(shown, alternative, size, name)
+    return picture(shown, alternative, size, name)
 
 
 # ------------------------------------------------------------------------------ numbers
@@ -398,3 +440,103 @@ def _extent_text(values: Float64Array) -> str:
     counts = (np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")
     parts += [f"{count:,} {name}" for count, name in counts if count]
     return ", ".join(parts) or "no values"
+
+
+# --------------------------------------------------------------------------- thumbnails
+
+
+class Thumbnail(NamedTuple):
+    """An encoded image that is small enough to be part of a page."""
+
+    data: bytes
+    mime: str
+    width: int
+    height: int
+
+
+def thumbnail(
+    data: bytes, media: Media, budget: Budget, size: int = 128, *, is_detail: bool = False
+) -> Thumbnail | str:
+    """Return an image of at most `size` pixels each way, or why there is none.
+
+    Its size is taken from the budget; details have a part of their own.
+    """
+    n_pixels, broken = sys.maxsize, f"broken {media.format}, which cannot be decoded"
+    if media.format.upper() not in _FORMATS:
+        return f"{media.format} is not shown here"
+    try:
+        opened = _opened(data)
+        n_pixels = _n_pixels(opened, data)
+    except ImportError:
+        return "not shown without Pillow"
+    except Exception as error:  # noqa: BLE001 - decoders raise anything
+        if type(error).__name__ != "DecompressionBombError":
+            return broken
+    limit = _MAX_JPEG_PIXELS if media.format == "JPEG" else _MAX_PIXELS
+    if n_pixels > limit or len(data) > _MAX_ENCODED_BYTES:
+        return "not decoded, as it would take too long"
+    if not budget.take(pictures=1, pixels=n_pixels // (4 if media.format == "JPEG" else 1)):
+        return "not shown, as there are enough pictures"
+    try:
+        encoded = _encoded(_shrunk(opened, (size, size)))
+    except Exception:  # noqa: BLE001 - decoders raise anything
+        return broken
+    pot = "detail_bytes" if is_detail else "picture_bytes"
+    return encoded if budget.take(**{pot: len(encoded.data)}) else "not shown: the page is full"
+
+
+def thumbnail_of_pixels(pixels: Uint8Array, size: int = 128) -> Thumbnail:
+    """Encode pixels (height, width) or (height, width, 1, 3 or 4) as PNG, every n-th if they are many."""
+    from PIL import Image  # noqa: PLC0415 - optional
+
+    step = max(-(-max(pixels.shape[:2]) // size), 1)
+    small = pixels[::step, ::step]
+    if small.shape[2:] == (1,):
+        small = small[:, :, 0]
+    return _encoded(Image.fromarray(np.ascontiguousarray(small)), is_exact=True)
+
+
+def _encoded(image: Any, *, is_exact: bool = False) -> Thumbnail:
+    """Encode an image of Pillow's: as PNG if it may be transparent or is tiny, otherwise as JPEG."""
+    is_exact = is_exact or image.mode == "RGBA" or max(image.size) <= _EXACT_SIZE
+    out = io.BytesIO()
+    image.save(out, "PNG" if is_exact else "JPEG", quality=85)
+    return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg", *image.size)
+
+
+def picture(shown: Thumbnail, text: str, size: tuple[int, int], name: str = "v-picture") -> Html:
+    """Return an element with an image, shown with a width and height, and the text in its place."""
+    encoded, text = base64.b64encode(shown.data).decode(), escaped(text)
+    return Html(
+        f'<img class="{name}" src="data:{shown.mime};base64,{encoded}" alt="{text}" '
+        f'title="{text}" width="{size[0]}" height="{size[1]}">'
+    )
+
+
+def _shrunk(opened: Any, size: tuple[int, int]) -> Any:
+    """Return a smaller image, in colours; of wide numbers in grey, from the smallest to the largest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        opened.draft("RGB", size)
+        is_clear = "A" in opened.mode or "a" in opened.mode or "transparency" in opened.info
+        if opened.mode[:1] in {"I", "F"}:
+            low, high = opened.getextrema()
+            scale = 255 / (high - low) if high > low else 0
+            opened = opened.convert("F").point(lambda value: value * scale - low * scale)
+            opened, is_clear = opened.convert("L"), False
+        small = opened.convert("RGBA" if is_clear else "RGB")
+        small.thumbnail(size)
+        return small
+
+
+def _opened(data: bytes) -> Any:
+    from PIL import Image  # noqa: PLC0415 - optional
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
+        return Image.open(io.BytesIO(data), formats=_FORMATS)
+
+
+def _n_pixels(opened: Any, data: bytes) -> int:
+    n_scans = data.count(_START_OF_SCAN) if opened.format in {"JPEG", "MPO"} else 1
+    return int(opened.width * opened.height) * max(-(-n_scans // _FREE_SCANS), 1)

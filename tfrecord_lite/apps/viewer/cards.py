@@ -16,8 +16,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from tfrecord_lite.apps.markup.cells import Budget
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_number
-from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.markup.tables import Html, visible
 from tfrecord_lite.apps.statistics import Distribution, StringStatistics
 from tfrecord_lite.apps.statistics import statistics as stats

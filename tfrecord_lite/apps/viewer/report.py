@@ -24,8 +24,7 @@ import numpy as np
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps import outline
 from tfrecord_lite.apps.events.run import read_events, table_of
-from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
-from tfrecord_lite.apps.markup.pictures import Budget
+from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Budget, Cells, Form
 from tfrecord_lite.apps.markup.tables import Html, table, visible
 from tfrecord_lite.apps.statistics import Distribution, StringStatistics
 from tfrecord_lite.apps.statistics import statistics as stats

@@ -24,7 +24,7 @@ from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
-from tfrecord_lite.tf._tensor import map_structure
+from tfrecord_lite.tf._tensor import as_array, map_structure
 from tfrecord_lite.tf._unavailable import shape_error, unsupported
 
 _CHUNK_SIZE = 1024
@@ -136,8 +136,7 @@ class Interleave(Stage):
                     open_feed.close()
 
     def _in_turns(self, run: Run, inputs: Iterator[Any], slots: list[Feed | None]) -> Iterator[Any]:
-        is_at_end = False
-        turn = 0
+        is_at_end, turn = False, 0
         while not is_at_end or any(slot is not None for slot in slots):
             if slots[turn] is None and not is_at_end:
                 opened = next(inputs, None)
@@ -268,7 +267,7 @@ def _of(structure: Any, key: Any) -> Any:
 
 
 def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
-    arrays = [np.asarray(item, object if isinstance(item, bytes) else None) for item in elements]
+    arrays = list(map(as_array, elements))
     dtype = arrays[0].dtype
     if fill is None:
         fill = b"" if dtype.kind == "O" else dtype.type(0)
