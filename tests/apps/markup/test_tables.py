@@ -30,7 +30,7 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
     whole = panel(
         name,
         table([name, "b", end], rows, n_rows=9, caption=name),
-        picture(Thumbnail(b"GIF", "image/gif", 1, 1), end, (1, 1)),
+        picture(Thumbnail(b"GIF", "image/gif", 1, 1), end, 1),
     )
     page = parsed(whole)
     assert set(page.tags) <= OURS

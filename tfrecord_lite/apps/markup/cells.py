@@ -265,13 +265,13 @@ class Cells:
         if isinstance(small, str):
             return Form(self._left_out(small, what))
         name = f"{media.format} image" if below else what  # a caption is not said twice
-        html = Html(_image(small, name, size) + below)
+        html = Html(picture(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
             return Form(html)
         large = thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
         if isinstance(large, str):
             return Form(html)
-        return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
+        return Form(html, picture(large, f"{what}, larger", _LARGE_SIZE))
 
     def _left_out(self, reason: str, what: str = "") -> Html:
         """Say what a picture or sound is that is left out; why only once, if that holds for all that follow."""
@@ -309,12 +309,12 @@ class Cells:
         small = thumbnail_of_pixels(pixels, self._size)
         if not self.budget.take(pictures=1, picture_bytes=len(small.data)):
             return Form(self._left_out("not shown, as the page is full", text))
-        html = Html(_image(small, "the pixels as an image" if below else text, self._size) + below)
+        html = Html(picture(small, "the pixels as an image" if below else text, self._size) + below)
         if not self._is_page or max(height, width) <= self._size:
             return Form(html)
         large = thumbnail_of_pixels(pixels, _LARGE_SIZE)
         is_left = self.budget.take(detail_bytes=len(large.data))
-        return Form(html, _image(large, f"{text}, larger", _LARGE_SIZE) if is_left else _NOTHING)
+        return Form(html, picture(large, f"{text}, larger", _LARGE_SIZE) if is_left else _NOTHING)
 
     # ----------------------------------------------------------------- numbers, tensors
 
@@ -406,15 +406,6 @@ def _in_a_line(value: Any) -> str:
     return value[:_MAX_HEX].hex(" ") if what.label == "bytes" else str(what)
 
 
-def _image(shown: Thumbnail, alternative: str, room: int) -> Html:
-    longest = max(shown.width, shown.height)
-    scale, name = min(room / longest, 1), "v-picture"
-    if longest <= _EXACT_SIZE:
-        scale, name = max(min(room, _ENLARGED_SIZE) // longest, 1), "v-picture v-pixelated"
-    size = int(shown.width * scale) or 1, int(shown.height * scale) or 1
-    return picture(shown, alternative, size, name)
-
-
 # ------------------------------------------------------------------------------ numbers
 
 
@@ -504,12 +495,17 @@ def _encoded(image: Any, *, is_exact: bool = False) -> Thumbnail:
     return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg", *image.size)
 
 
-def picture(shown: Thumbnail, text: str, size: tuple[int, int], name: str = "v-picture") -> Html:
-    """Return an element with an image, shown with a width and height, and the text in its place."""
+def picture(shown: Thumbnail, text: str, room: int) -> Html:
+    """Return an image in so many pixels each way, enlarged if it is tiny, with the text in its place."""
+    longest = max(shown.width, shown.height)
+    scale, name = min(room / longest, 1), "v-picture"
+    if longest <= _EXACT_SIZE:
+        scale, name = max(min(room, _ENLARGED_SIZE) // longest, 1), "v-picture v-pixelated"
+    width, height = int(shown.width * scale) or 1, int(shown.height * scale) or 1
     encoded, text = base64.b64encode(shown.data).decode(), escaped(text)
     return Html(
         f'<img class="{name}" src="data:{shown.mime};base64,{encoded}" alt="{text}" '
-        f'title="{text}" width="{size[0]}" height="{size[1]}">'
+        f'title="{text}" width="{width}" height="{height}">'
     )
 
 
