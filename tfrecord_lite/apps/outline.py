@@ -81,9 +81,7 @@ class Section(NamedTuple):
     rows: list[Row]
 
 
-def sections(
-    message: Message, max_examples: int | None, restored: Mapping[str, AnyArray]
-) -> list[Section]:
+def sections(message: Message, most: int | None, restored: Mapping[str, AnyArray]) -> list[Section]:
     """Return the sections of a message, rows by name; of a list of Examples, the first Examples'.
 
     `restored` are features of an Example as they were before they were stored.
@@ -91,7 +89,7 @@ def sections(
     if is_list(message):
         n_examples = len(message.examples)
         names = [f"example {i} of {n_examples:,}" for i in range(n_examples)]
-        examples = zip(names, message.examples[:max_examples], strict=False)
+        examples = zip(names, message.examples[:most], strict=False)
         own = [_section(name, example.features.feature) for name, example in examples]
         return [_section("context", message.context.features.feature), *own]
     if ext.is_sequence(message):

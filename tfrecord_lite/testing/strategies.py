@@ -24,7 +24,7 @@ __all__ = [
     "feature_messages", "float32s", "int64s", "keys", "records", "sequence_examples", "sequence_examples_for",
 ]  # fmt: skip
 
-Features: TypeAlias = Mapping[str, specs.FeatureSpec]
+Specs: TypeAlias = Mapping[str, specs.FeatureSpec]
 Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
 """The kind and values of each list of an Example, by key."""
 
@@ -339,7 +339,7 @@ def _divided(partition: Any, lengths: list[int]) -> list[int]:
 
 
 @st.composite
-def examples_for(draw: DrawFn, features: Features, *, allow_nan: bool = True) -> Example:
+def examples_for(draw: DrawFn, features: Specs, *, allow_nan: bool = True) -> Example:
     """Draw an Example that parses with the given features; optional ones are sometimes missing.
 
     Parameters
@@ -370,12 +370,7 @@ def examples_for(draw: DrawFn, features: Features, *, allow_nan: bool = True) ->
 
 @st.composite
 def columns(
-    draw: DrawFn,
-    features: Features,
-    min_rows: int = 1,
-    max_rows: int = 5,
-    *,
-    allow_nan: bool = True,
+    draw: DrawFn, features: Specs, min_rows: int = 1, max_rows: int = 5, *, allow_nan: bool = True
 ) -> dict[str, Any]:
     """Draw a batch of columns, as parsing Examples with these features returns it.
 
@@ -405,8 +400,8 @@ def columns(
 @st.composite
 def sequence_examples_for(
     draw: DrawFn,
-    context_features: Features | None = None,
-    sequence_features: Features | None = None,
+    context_features: Specs | None = None,
+    sequence_features: Specs | None = None,
     max_steps: int = 3,
     *,
     allow_nan: bool = True,

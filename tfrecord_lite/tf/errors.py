@@ -20,11 +20,6 @@ NotFoundError = FileNotFoundError
 PermissionDeniedError = PermissionError
 UnimplementedError = NotImplementedError
 OutOfRangeError = EOFError
-OpError: tuple[type[Exception], ...] = (
-    _errors.TFRecordError,
-    OSError,
-    EOFError,
-    NotImplementedError,
-)
+OpError = (_errors.TFRecordError, OSError, EOFError, NotImplementedError)
 
 __getattr__ = unavailable(__name__, "nothing here raises it")

@@ -11,10 +11,7 @@ __all__ = ["SparseTensor", "to_dense"]
 
 
 def to_dense(
-    sp_input: SparseTensor,
-    default_value: Any = None,
-    validate_indices: bool = True,
-    name: str | None = None,
+    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: Any = None
 ) -> Any:
     """Return a dense tensor, as :meth:`tfrecord_lite.SparseTensor.to_dense`."""
     default = None if default_value is None else unwrap(default_value)

@@ -178,8 +178,7 @@ def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> EventValues:
     is_form |= (number == SIMPLE) & (fields.wire_type == I32)
     is_metadata = is_len & (number == 9)
     for is_single in (is_form, is_metadata):
-        is_twice = np.bincount(fields.owner[is_single], minlength=owner.size) > 1
-        n_times[owner[is_twice]] = 2
+        n_times[owner[np.bincount(fields.owner[is_single], minlength=owner.size) > 1]] = 2
     # Protobuf's runtime in Python keeps some fields twice: do not try these a second time.
     if n_times.max(initial=0) > 1 and not is_anew:
         records = block.to_list()

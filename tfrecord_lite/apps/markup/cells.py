@@ -222,11 +222,8 @@ class Cells:
     def _string_form(self, value: Any, sizes: Sizes = None, *, is_small: bool) -> Form:
         if isinstance(value, bytes):
             return self.bytes_form(value, sizes, is_small=is_small)
-        return (
-            self._text_form(value, is_small=is_small)
-            if isinstance(value, str)
-            else self.form(value)
-        )
+        is_text = isinstance(value, str)
+        return self._text_form(value, is_small=is_small) if is_text else self.form(value)
 
     def _text_form(self, text: str, n_hidden: int = 0, *, is_small: bool = False) -> Form:
         """Show a text on a line, with the number of bytes that are left out."""

@@ -108,8 +108,7 @@ def table(
         lines.append([f'<td class="tfl-more" colspan="{len(heads)}">{escaped(more)}</td>'])
     title = f"<caption>{escaped(caption)}</caption>" if caption else ""
     head, *body = (f"<tr>{''.join(line)}</tr>" for line in [heads, *lines])
-    html = f"<thead>{head}</thead><tbody>{''.join(body)}</tbody>"
-    return Html(f"<table>{title}{html}</table>")
+    return Html(f"<table>{title}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>")
 
 
 def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002

@@ -87,12 +87,7 @@ def make_cards(
 
 
 def _card(
-    section: str,
-    name: str,
-    feature: stats.FeatureStatistics,
-    n_records: int,
-    spec: str,
-    n_bins: int,
+    section: str, name: str, feature: stats.FeatureStatistics, n_all: int, spec: str, n_bins: int
 ) -> Card:
     dtype = stats.time_dtype(name, feature)
     chart, caption = _chart(feature, name, n_bins, dtype)
@@ -101,9 +96,9 @@ def _card(
     if examples:  # which say more than the sizes of short texts
         chart, caption = "", ()
     count = feature.num_records
-    presence = "in every record" if count == n_records else "in no record"
-    if 0 < count < n_records:
-        presence = f"in {stats.percent(count / n_records)} of records"
+    presence = "in every record" if count == n_all else "in no record"
+    if 0 < count < n_all:
+        presence = f"in {stats.percent(count / n_all)} of records"
     lengths = _counted(feature.lengths, "value")
     if feature.steps is not None:
         lengths = f"{_counted(feature.steps, 'step')}, {lengths} each"
@@ -111,7 +106,7 @@ def _card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
         kind=feature.type_name or "unset",
-        share=count / n_records if n_records else 0.0,
+        share=count / n_all if n_all else 0.0,
         presence=presence,
         lengths=lengths,
         spec=spec,

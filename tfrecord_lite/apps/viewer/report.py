@@ -146,10 +146,10 @@ def make_report(
         report.message_name = choice.message_class.DESCRIPTOR.full_name
     originals = ext.originals_of(sources, options)
     if report.message_name or any(type_ in _WITH_STATISTICS for type_ in report.types):
-        _add_statistics(report, sample, originals, choice, budget, meter)
+        _add_statistics(report, originals, choice, budget, meter)
     if ContentType.EVENT in report.types and sample.is_whole:
         _add_runs(report, sources, options)
-    _add_records(report, sample, originals, choice, budget)
+    _add_records(report, originals, choice, budget)
     return report
 
 
@@ -173,13 +173,13 @@ def _types_of(sample: Sample) -> tuple[ContentType, ...]:
 
 
 def _add_statistics(
-    report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget, meter: Meter
+    report: Report, originals: Schema, choice: Choice, budget: Budget, meter: Meter
 ) -> None:
     collector, problems = stats.Collector(originals, skip_malformed=True), report.problems
     has_paths, by_path = report.message_name not in _NAMES, stats.Statistics(0, {})
     try:
-        meter.expect_more(sum(block.nbytes for block in sample.blocks))
-        for block in sample.blocks:
+        meter.expect_more(sum(block.nbytes for block in report.sample.blocks))
+        for block in report.sample.blocks:
             if has_paths:
                 by_path += message_statistics(block, choice.message_class)
             else:
@@ -311,12 +311,10 @@ def _statistics_of(rows: list[list[Any]], block: Block) -> stats.FeatureStatisti
 # ------------------------------------------------------------------------------ records
 
 
-def _add_records(
-    report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget
-) -> None:
+def _add_records(report: Report, originals: Schema, choice: Choice, budget: Budget) -> None:
     likely = report.types[0] if report.types else None
     cells, restore = Cells(budget, is_page=True), ext.row_restorer(originals)
-    for record, place in _spread(sample, choice.num_records):
+    for record, place in _spread(report.sample, choice.num_records):
         if budget.is_spent:
             report.is_cut = True
             break

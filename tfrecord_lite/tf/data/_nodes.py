@@ -220,9 +220,8 @@ class StackedBatch(Batch):
 def _stacked(parts: list[Any]) -> SparseTensor:
     """Stack sparse tensors along a new first dimension; the other sizes are the largest of all parts."""
     if not isinstance(parts[0], SparseTensor):
-        raise unsupported(
-            "ragged tensors cannot be stacked; parse whole batches, by batch before map"
-        )
+        detail = "ragged tensors cannot be stacked; parse whole batches, by batch before map"
+        raise unsupported(detail)
     if len({part.rank for part in parts}) != 1:
         raise shape_error("the sparse tensors of a batch must have the same number of dimensions")
     counts = [len(part.indices) for part in parts]
