@@ -87,7 +87,7 @@ class AnyReencoder(Reencoder):
         while of.GetOptions().map_entry and self.sometimes():
             key = [self._value(*field) for field in fields if field.number == 1]
             parts = [*key, self.filled(of.fields_by_number[2])]
-            parts.insert(self._below(3), self.unknown({1: {LEN}, 2: {LEN}}))
+            parts.insert(self.below(3), self.unknown({1: {LEN}, 2: {LEN}}))
             found.append(self.len_field(known.number, b"".join(parts)))
         return found
 

@@ -26,8 +26,8 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.testing.features import MAX_ROW_LENGTH
-from tfrecord_lite.testing.messages import (
+from tfrecord_lite.testing.strategies import (
+    MAX_ROW_LENGTH,
     array_of,
     byte_strings,
     float32s,

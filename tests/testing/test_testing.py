@@ -34,8 +34,8 @@ from tfrecord_lite.testing import (
     damaged_messages,
     encodings,
 )
-from tfrecord_lite.testing.records import is_intact
 from tfrecord_lite.testing.reencode import Reencoder
+from tfrecord_lite.testing.strategies import is_intact
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 

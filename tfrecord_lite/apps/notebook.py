@@ -8,13 +8,13 @@
     load(...)                     nested dictionaries and tuples         columns by their path
     decode_example(...)           {"image": array, ...}                  a row per feature
 
-Batches stay plain dictionaries. ``%load_ext tfrecord_lite`` shows those that are batches this way by
-themselves. IPython is not imported here: it calls :func:`load_ipython_extension`.
+``%load_ext tfrecord_lite`` shows dictionaries that are batches this way automatically. IPython is not
+imported here: it calls :func:`load_ipython_extension`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -55,9 +55,8 @@ def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
     Returns
     -------
     Shown
-        A notebook shows it as HTML, with encoded images, and pixels of uint8, as thumbnails
-        (with the extra ``image``); a terminal as text. It holds `data`, copies
-        nothing, and shows a limited number of features, values and pictures.
+        HTML in notebooks, where encoded images, and pixels of uint8, are thumbnails (with the extra
+        ``image``); text in terminals. It holds `data`, and shows a limited number of features and values.
 
     Raises
     ------
@@ -65,10 +64,6 @@ def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
         If `data` is not a batch, a record, or a list of records.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if `num_records` is not at least 1.
-
-    See Also
-    --------
-    load_ipython_extension : shows batches like this without a call.
 
     Examples
     --------
@@ -95,7 +90,6 @@ class Shown:
         return "\n".join(part.text() for part in self._parts)
 
     def _repr_html_(self) -> str:
-        """Return a table with a row per record for notebooks."""
         cells = Cells()
         tables = [part.table(cells, self._num_records) for part in self._parts]
         return panel(self._parts[0].title, *tables)
@@ -152,7 +146,6 @@ class _Part:
 
 
 def _parts_of(data: Any) -> list[_Part]:
-    """Return the tables to make of what was given."""
     if isinstance(data, list) and all(isinstance(row, Mapping) for row in data[:100]):
         return [_Part(data)]
     if not isinstance(data, Mapping | tuple) or not data:
@@ -172,21 +165,17 @@ def _is_mapping(data: Any) -> bool:
 
 def _flattened(data: Any, path: str = "") -> dict[str, Any]:
     """Return the values of nested dictionaries and tuples by their path; arrays of any library as NumPy's."""
-    if isinstance(data, Mapping):
-        items: Iterator[tuple[Any, Any]] = islice(iter(data.items()), _MAX_FEATURES)
-    elif isinstance(data, tuple):
-        items = iter(enumerate(data))
-    else:
+    if not isinstance(data, Mapping | tuple):
         is_foreign = not isinstance(data, _COLUMNS) and hasattr(data, "__array__")
         return {path: np.asarray(data) if is_foreign else data}
     columns: dict[str, Any] = {}
-    for key, value in items:
+    items: Iterable[Any] = data.items() if isinstance(data, Mapping) else enumerate(data)
+    for key, value in islice(items, _MAX_FEATURES):
         columns |= _flattened(value, f"{path}/{key}" if path else str(key))
     return columns
 
 
 def _is_batch(columns: Mapping[str, Any]) -> bool:
-    """Whether all values are columns, of one length."""
     if not columns or not all(isinstance(value, _COLUMNS) for value in columns.values()):
         return False
     shapes = [column.shape for column in columns.values()]
@@ -198,7 +187,6 @@ def _head(name: str, kind: str) -> Html:
 
 
 def _type_of(value: Any) -> str:
-    """Return the type of one record's value."""
     if isinstance(value, _COLUMNS):
         name = "string" if value.dtype == object else str(value.dtype)
         return f"{name} {list(value.shape)}"
@@ -257,11 +245,10 @@ def _schema(schema: Schema) -> str:
 
 
 def _sequence_schema(schema: SequenceSchema) -> str:
-    context, lists = schema.context, schema.feature_lists
-    counts = plural(len(context), "context feature"), plural(len(lists), "feature list")
-    parts = [_schema_table(context, "context")] if context else []
-    parts += [_schema_table(lists, "feature lists")] if lists else []
-    return panel(f"SequenceSchema of {' and '.join(counts)}", *parts)
+    n_context, n_lists = map(len, schema)
+    counts = f"{plural(n_context, 'context feature')} and {plural(n_lists, 'feature list')}"
+    parts = [_schema_table(*part) for part in zip(schema, _PARTS, strict=False) if part[0]]
+    return panel(f"SequenceSchema of {counts}", *parts)
 
 
 def _schema_table(schema: Schema, caption: str = "") -> Html:
@@ -270,19 +257,18 @@ def _schema_table(schema: Schema, caption: str = "") -> Html:
 
 
 def _damage(report: DamageReport) -> str:
-    files = (
-        (short_name(file.source), file.records, file.record_bytes, file.num_damaged,
-         str(file.failure or next(iter(file.message_errors), "")))
-        for file in sorted(report.files, key=bool)  # damaged ones first
-    )  # fmt: skip
-    spans = (
-        (short_name(span.source), span.index, span.num_records, span.offset, span.length,
-         span.detail or span.reason)
-        for span in report.spans
-    )  # fmt: skip
+    rows: list[list[Any]] = []
+    for file in sorted(report.files, key=bool)[:MAX_TABLE_ROWS]:  # damaged ones first
+        error = str(file.failure or next(iter(file.message_errors), ""))
+        counts = file.records, file.record_bytes, file.num_damaged
+        rows.append([short_name(file.source), *counts, error])
     header = ["file", "records", "bytes in records", "damaged places", "error"]
-    parts = [table(header, files, n_rows=len(report.files), noun="file")]
+    parts = [table(header, rows, n_rows=len(report.files), noun="file")]
     if report.num_damaged:
+        spans = (
+            (short_name(s.source), s.index, s.num_records, s.offset, s.length, s.detail or s.reason)
+            for s in report.spans
+        )
         header = ["file", "record", "how many", "at byte", "bytes skipped", "cause"]
         caption = "Damaged spans"
         parts.append(table(header, spans, n_rows=len(report.spans), noun="span", caption=caption))
@@ -331,7 +317,6 @@ def _scanned(scanned: Any) -> str:
 
 
 def _arrow(data: Any, title: str = "") -> str:
-    """Show a table or batch of Arrow."""
     columns = [column.slice(0, MAX_ROWS).to_pylist() for column in data.columns[:MAX_COLUMNS]]
     cells = Cells()
     rows = (
@@ -386,25 +371,16 @@ def load_ipython_extension(shell: Any) -> None:
     ``feature_lists``; so is a tuple of two or three batches. Others are shown as before.
     """
     formatter = shell.display_formatter.formatters["text/html"]
-    for kind in dict, tuple:
-        formatter.for_type(kind, _html_of)
-    for name, renderer in _ARROW.items():
-        formatter.for_type_by_name("pyarrow.lib", name, renderer)
+    for kind, renderer in _SHOWN.items():
+        formatter.for_type(kind, renderer)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Show all as before again; run by ``%unload_ext tfrecord_lite``."""
     formatter = shell.display_formatter.formatters["text/html"]
-    for kind in dict, tuple:
-        if formatter.for_type(kind) is _html_of:
+    for kind, renderer in _SHOWN.items():
+        if formatter.for_type(kind) is renderer:
             formatter.pop(kind)
-    for name, renderer in _ARROW.items():
-        if formatter.for_type_by_name("pyarrow.lib", name) is renderer:
-            formatter.pop(f"pyarrow.lib.{name}")
-
-
-_ARROW = {"Table": _arrow, "RecordBatch": _arrow, "RecordBatchReader": _arrow_reader}
-"""What shows the classes of pyarrow."""
 
 
 def _html_of(data: Any) -> str | None:
@@ -416,3 +392,9 @@ def _html_of(data: Any) -> str | None:
     else:
         is_shown = all(isinstance(name, str) for name in data) and _is_batch(data)
     return show(data)._repr_html_() if is_shown else None
+
+
+_SHOWN: dict[Any, Callable[[Any], str | None]] = {dict: _html_of, tuple: _html_of}
+_SHOWN |= {f"pyarrow.lib.{name}": _arrow for name in ("Table", "RecordBatch")}
+_SHOWN["pyarrow.lib.RecordBatchReader"] = _arrow_reader
+"""What IPython shows, by class or by its name."""

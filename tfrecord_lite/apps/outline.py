@@ -8,8 +8,7 @@
     ExampleListWithContext   "context"          a row per feature
                              "example 0 of 3"   a row per feature, and so on
 
-A message of any other type is a tree, as ``protoc --decode_raw`` guesses it from the bytes alone, or by the
-names of its class::
+A message of any other type is a tree, as ``protoc --decode_raw`` guesses it, or by the names of its class::
 
     [("1", [("1", b"segment-7")]), ("2", 1550083467346370), ("4", [...]), ("4", [...])]
 """
@@ -17,8 +16,8 @@ names of its class::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -82,11 +81,7 @@ class Section(NamedTuple):
     rows: list[Row]
 
 
-def sections(
-    message: Message,
-    max_examples: int | None = None,
-    restored: Mapping[str, AnyArray] = MappingProxyType({}),
-) -> list[Section]:
+def sections(message: Message, most: int | None, restored: Mapping[str, AnyArray]) -> list[Section]:
     """Return the sections of a message, rows by name; of a list of Examples, the first Examples'.
 
     `restored` are features of an Example as they were before they were stored.
@@ -94,7 +89,7 @@ def sections(
     if is_list(message):
         n_examples = len(message.examples)
         names = [f"example {i} of {n_examples:,}" for i in range(n_examples)]
-        examples = zip(names, message.examples[:max_examples], strict=False)
+        examples = zip(names, message.examples[:most], strict=False)
         own = [_section(name, example.features.feature) for name, example in examples]
         return [_section("context", message.context.features.feature), *own]
     if ext.is_sequence(message):
@@ -124,9 +119,7 @@ def values_of(feature: Feature) -> Sequence[bytes] | Sequence[float] | Sequence[
 
 def float_texts(values: Sequence[float], most: int | None = None) -> list[str]:
     """Write the first float32 values, each with as few digits as identify it."""
-    taken = np.fromiter(islice(values, most), np.float32)
-    texts: list[str] = taken.astype(str).tolist()
-    return texts
+    return np.fromiter(islice(values, most), np.float32).astype(str).tolist()  # type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------- any message
@@ -137,17 +130,17 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
 
     Of other records None. Without names, the first `most` fields of each message are enough.
     """
+    tree = None
     if message_class is not None:
         tree = message_tree(ext.parse_message(content.record, message_class))
-        return tree or raw_tree(content.record, most)  # of another class all are unknown
-    if content.type is ext.ContentType.EVENT:
+    elif content.type is ext.ContentType.EVENT:
         from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
 
-        try:
-            return message_tree(ext.parse_message(content.record, Event))
-        except InvalidArgumentError:
-            return raw_tree(content.record, most)
-    return raw_tree(content.record, most) if content.type is ext.ContentType.PROTOBUF else None
+        with suppress(InvalidArgumentError):
+            tree = message_tree(ext.parse_message(content.record, Event))
+    elif content.type is not ext.ContentType.PROTOBUF:
+        return None
+    return tree or raw_tree(content.record, most)  # of another class all fields are unknown
 
 
 def message_tree(message: Any) -> Tree:
@@ -204,10 +197,9 @@ def raw_tree(data: bytes, most: int | None = None, depth: int = 0) -> Tree | Non
             inside = raw_tree(data[start + n_tag : stop - n_tag], most, depth)
             value = value if inside is None else inside
         elif wire_type != scalar.LEN:
-            is_double = len(value) == 8
-            real = np.frombuffer(value, "<f8" if is_double else "<f4")[0]
+            real = np.frombuffer(value, f"<f{len(value)}")[0]
             is_real = real == 0 or 1e-12 < abs(real) < 1e18
-            value = real if is_real else np.frombuffer(value, "<u8" if is_double else "<u4")[0]
+            value = real if is_real else np.frombuffer(value, f"<u{len(value)}")[0]
         # A message may pass for text if it begins with a string; a tensor is one that says more as a whole.
         elif depth < _MAX_DEPTH and (
             value.startswith(scalar.len_tag(1)) or recognize_value(value).label == "bytes"

@@ -11,11 +11,8 @@ One message has many encodings, and a reader must accept all of them:
 - unknown fields, groups included, and known ones with a wire type they cannot have;
 - tags, lengths and numbers in more bytes than they need.
 
-:class:`Reencoder` rewrites a serialised message in such a way, given its descriptor. Values
-are copied as bytes, so NaNs keep every bit. Every choice is made by a function ``below(n)``,
-which returns a number from 0 to n - 1: a random generator's, or one that draws from
-Hypothesis. 0 is always the plain choice, so a counterexample shrinks to the plainest message
-that still shows it.
+Values are copied as bytes, so NaNs keep every bit. A function ``below(n)`` makes every choice, a number from 0
+to n - 1. 0 is always the plain choice, so a counterexample shrinks to the plainest message that still shows it.
 
 Format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -23,6 +20,7 @@ Format: https://protobuf.dev/programming-guides/encoding/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -30,17 +28,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tfrecord_lite.wire.scalar import (
-    END_GROUP,
-    I32,
-    I64,
-    LEN,
-    START_GROUP,
-    VARINT,
-    read_varint,
-    varint,
-    walk,
-)
+from tfrecord_lite.wire import scalar
+from tfrecord_lite.wire.scalar import I32, I64, LEN, START_GROUP, VARINT, read_varint, varint
 
 Below: TypeAlias = Callable[[int], int]
 """Returns a number from 0 to n - 1, given n."""
@@ -75,9 +64,8 @@ def chooser(draw: DrawFn) -> Below:
 
 
 def _fields(data: bytes) -> list[_Field]:
-    """Split a well-formed message into its fields."""
     fields = []
-    for number, wire_type, start, stop in walk(data, 0, len(data)):
+    for number, wire_type, start, stop in scalar.walk(data, 0, len(data)):
         if wire_type == START_GROUP:
             start = read_varint(data, start, stop)[1]  # noqa: PLW2901 - after the tag
         fields.append(_Field(number, wire_type, data[start:stop]))
@@ -95,7 +83,6 @@ def _is_map_entry(message: Any) -> bool:
 
 
 def _known(descriptor: Any) -> dict[int, set[int]]:
-    """Return the wire types that a message accepts, by field number."""
     known = {}
     for field in descriptor.fields:
         wire_type = _WIRE_TYPES[field.type]
@@ -110,6 +97,7 @@ def _is_default(field: _Field, descriptor: Any) -> bool:
     return not (field.content if field.wire_type == LEN else any(field.content))
 
 
+@dataclass
 class Reencoder:
     """Rewrites messages in unusual but legal encodings.
 
@@ -117,28 +105,20 @@ class Reencoder:
     protobuf 7 accepts 5 bytes, older ones 10.
     """
 
-    def __init__(
-        self,
-        below: Below,
-        oddity: int = 6,
-        length_bytes: int = 5,
-        *,
-        with_unknown_fields: bool = True,
-    ) -> None:
-        self._below = below
-        self._oddity = oddity
-        self._length_bytes = length_bytes
-        self._with_unknown_fields = with_unknown_fields
+    below: Below
+    oddity: int = 6
+    length_bytes: int = 5
+    with_unknown_fields: bool = True
 
     # --- parts of fields, fields, and their order
 
     def sometimes(self) -> bool:
         """Decide whether to do the unusual."""
-        return self._below(self._oddity) == self._oddity - 1
+        return self.below(self.oddity) == self.oddity - 1
 
     def varint(self, number: int, max_bytes: int = 10) -> bytes:
         """Write a number, maybe in more bytes than it needs."""
-        return varint(number, 1 + self._below(max_bytes) if self.sometimes() else 1)
+        return varint(number, 1 + self.below(max_bytes) if self.sometimes() else 1)
 
     def tag(self, number: int, wire_type: int) -> bytes:
         """Write a tag."""
@@ -146,30 +126,30 @@ class Reencoder:
 
     def len_field(self, number: int, content: bytes) -> bytes:
         """Write a field of bytes."""
-        return self.tag(number, LEN) + self.varint(len(content), self._length_bytes) + content
+        return self.tag(number, LEN) + self.varint(len(content), self.length_bytes) + content
 
     def unknown(self, known: dict[int, set[int]], depth_left: int = 3) -> bytes:
         """Write a field with an unknown number, or with a wire type that `known` has not for it."""
         types = [VARINT, LEN, I32, I64] + ([START_GROUP] if depth_left > 0 else [])
-        wire_type = types[self._below(len(types))]
+        wire_type = types[self.below(len(types))]
         numbers = [n for n in UNKNOWN_NUMBERS if n not in known]
         numbers += [n for n, types in known.items() if wire_type not in types]
-        number = numbers[self._below(len(numbers))]
+        number = numbers[self.below(len(numbers))]
         tag = self.tag(number, wire_type)
         if wire_type == VARINT:
-            return tag + self.varint(self._below(2 ** (1 + self._below(64))))
+            return tag + self.varint(self.below(2 ** (1 + self.below(64))))
         if wire_type == START_GROUP:
-            inner = [self.unknown({}, depth_left - 1) for _ in range(self._below(3))]
-            return tag + b"".join(inner) + self.tag(number, END_GROUP)
-        length = {LEN: self._below(20), I32: 4, I64: 8}[wire_type]
-        content = bytes(self._below(256) for _ in range(length))
+            inner = [self.unknown({}, depth_left - 1) for _ in range(self.below(3))]
+            return tag + b"".join(inner) + self.tag(number, scalar.END_GROUP)
+        length = {LEN: self.below(20), I32: 4, I64: 8}[wire_type]
+        content = bytes(self.below(256) for _ in range(length))
         return self.len_field(number, content) if wire_type == LEN else tag + content
 
     def with_unknown(self, parts: Iterable[bytes], known: dict[int, set[int]]) -> bytes:
         """Join fields, with unknown ones between them."""
         out = bytearray()
         for part in [*parts, b""]:
-            while self._with_unknown_fields and self.sometimes():
+            while self.with_unknown_fields and self.sometimes():
                 out += self.unknown(known)
             out += part
         return bytes(out)
@@ -178,15 +158,14 @@ class Reencoder:
         """Cut n items into consecutive slices, some maybe empty."""
         cuts = [0]
         while self.sometimes():
-            cuts.append(min(n, cuts[-1] + self._below(n + 1)))
+            cuts.append(min(n, cuts[-1] + self.below(n + 1)))
         return [slice(a, b) for a, b in pairwise([*cuts, n])]
 
     def _interleaved(self, strands: Iterable[list[bytes]]) -> list[bytes]:
-        """Mix lists of fields, keeping the order within each."""
         left = [strand[:] for strand in strands if strand]
         out = []
         while left:
-            out.append(left[self._below(len(left)) if self.sometimes() else 0].pop(0))
+            out.append(left[self.below(len(left)) if self.sometimes() else 0].pop(0))
             left = [strand for strand in left if strand]
         return out
 
@@ -213,7 +192,6 @@ class Reencoder:
         return b"".join(parts) if is_entry else self.with_unknown(parts, _known(descriptor))
 
     def _written(self, known: FieldDescriptor | None, fields: list[_Field]) -> list[bytes]:
-        """Write all fields of one number."""
         if known is None or known.type == _GROUP:
             return [self._value(*field) for field in fields]
         if not _is_repeated(known):
@@ -247,7 +225,6 @@ class Reencoder:
         return [self.len_field(known.number, self._message(content, of)) for content in contents]
 
     def _numbers(self, known: FieldDescriptor, fields: list[_Field]) -> list[bytes]:
-        """Write numbers packed, unpacked, or mixed."""
         wire_type = _WIRE_TYPES[known.type]
         values: list[bytes] = []
         for field in fields:
@@ -284,7 +261,7 @@ class Reencoder:
     def _decoy(self, known: FieldDescriptor) -> list[bytes]:
         """Write fields that the next one overrules: the same, or another of its oneof."""
         others = list(known.containing_oneof.fields) if known.containing_oneof else [known]
-        other = others[self._below(len(others))]
+        other = others[self.below(len(others))]
         if {known.type, other.type} & {_GROUP, _ENUM}:  # an enumeration's numbers are not known
             return []
         if other is not known:
@@ -296,7 +273,7 @@ class Reencoder:
         """Write a field with any value; a message has a field, or none."""
         if known.type == _MESSAGE:
             inner = [one for one in known.message_type.fields if one.type not in {_GROUP, _ENUM}]
-            chosen = self._below(len(inner) + 1)
+            chosen = self.below(len(inner) + 1)
             return self.len_field(known.number, self.filled(inner[chosen - 1]) if chosen else b"")
         wire_type = _WIRE_TYPES[known.type]
         contents = {LEN: b"decoy", I32: b"\1\2\3\4", I64: b"\1\2\3\4\5\6\7\1", VARINT: b"\1"}

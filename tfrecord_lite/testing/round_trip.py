@@ -7,23 +7,24 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
-from tfrecord_lite.testing.records import is_intact
+from tfrecord_lite.testing.strategies import is_intact
+
+__all__ = ["assert_damage_is_noticed", "assert_round_trip", "assert_same"]
 
 Item = TypeVar("Item")
-
-
+Read: TypeAlias = Callable[[str], Iterable[Any]]
 _BYTES = (bytes, bytearray, memoryview)
 
 
 def assert_round_trip(
     write: Callable[[str, list[Item]], object],
-    read: Callable[[str], Iterable[Any]],
+    read: Read,
     items: Iterable[Item],
     *,
     expected: Iterable[Any] | None = None,
@@ -39,13 +40,7 @@ def assert_round_trip(
     items : iterable
         The items to write: bytes, dictionaries of arrays, messages, anything.
     expected : iterable, optional
-        What the reader should return; by default `items`.
-
-    Raises
-    ------
-    AssertionError
-        With the place of the first difference; :func:`assert_same` says what counts as
-        one.
+        What the reader should return; by default `items`. :func:`assert_same` compares them.
 
     Examples
     --------
@@ -72,9 +67,7 @@ def assert_round_trip(
                 raise AssertionError(f"{when}{len(back)} items, expected {len(expected_items)}")
 
 
-def assert_damage_is_noticed(
-    read: Callable[[str], Iterable[Any]], intact: bytes, damaged: bytes
-) -> None:
+def assert_damage_is_noticed(read: Read, intact: bytes, damaged: bytes) -> None:
     """Assert that a reader raises an error for a damaged file, and returns no wrong data before it.
 
     The items before the error must be the first items of the intact file.
@@ -88,11 +81,6 @@ def assert_damage_is_noticed(
     damaged : bytes
         A damaged copy, as :func:`tfrecord_lite.testing.damaged` draws it. A copy that only
         lacks whole records is not checked, as no reader could notice that.
-
-    Raises
-    ------
-    AssertionError
-        If the reader ends without an error, or returns something else before it.
 
     Examples
     --------
@@ -109,16 +97,14 @@ def assert_damage_is_noticed(
     """
     if is_intact(damaged):
         return
+    items_read, is_noticed = [], False
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "intact.tfrecord"
+        path, damaged_path = (Path(folder) / f"{name}.tfrecord" for name in ("intact", "damaged"))
         path.write_bytes(intact)
+        damaged_path.write_bytes(damaged)
         expected = list(read(str(path)))
-        path = Path(folder) / "damaged.tfrecord"
-        path.write_bytes(damaged)
-        items_read = []
-        is_noticed = False
         try:
-            for item in read(str(path)):
+            for item in read(str(damaged_path)):
                 items_read.append(item)  # noqa: PERF402 - keep those before an error
         except Exception:  # noqa: BLE001 - readers have errors of their own
             is_noticed = True
@@ -137,19 +123,13 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
     Parameters
     ----------
     found, expected : any
-        Must be of the same class. NumPy's arrays and scalars must have the same dtype,
-        shape and bits, except that any NaN equals any other; so 0.0 is not -0.0. Masked
-        arrays must have the same masks, and the same values where these are False.
-        Sequences and mappings are compared item by item, columns by their arrays, anything
-        else by ``==``. These are interchangeable: bytes, bytearray and memoryview;
-        memory-mapped and other arrays; classes of one message type, compared as bytes.
+        Must be of the same class, except that these are interchangeable: bytes, bytearray and
+        memoryview; memory-mapped and other arrays; classes of one message type, compared as bytes.
+        NumPy's arrays and scalars must have the same dtype, shape and bits, so 0.0 is not -0.0, but
+        any NaN equals any other; masked arrays the same masks, and the same values that are not
+        masked. Sequences and mappings are compared item by item, anything else by ``==``.
     where : str, optional
         Name of the value in errors.
-
-    Raises
-    ------
-    AssertionError
-        At the first difference.
 
     Examples
     --------
@@ -161,8 +141,8 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
     AssertionError: value, key 'age' has the dtype int64, expected int32
     """
     if _kind(actual) != _kind(expected):
-        names = type(actual).__name__, type(expected).__name__
-        raise AssertionError(f"{where} is {names[0]}, expected {names[1]}")
+        name, expected_name = type(actual).__name__, type(expected).__name__
+        raise AssertionError(f"{where} is {name}, expected {expected_name}")
     actual, expected = _plain(actual), _plain(expected)
     is_number = isinstance(expected, np.generic | float | complex)
     if isinstance(expected, np.ndarray):
@@ -170,9 +150,9 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
     elif is_number and not isinstance(expected, bytes | str):
         _assert_same_array(np.asarray(actual), np.asarray(expected), where)
     elif isinstance(expected, Mapping):
-        missing, more = expected.keys() - actual.keys(), actual.keys() - expected.keys()
-        if missing or more:
-            lacks, has = sorted(missing, key=repr), sorted(more, key=repr)  # of any classes
+        if expected.keys() != actual.keys():
+            lacks = sorted(expected.keys() - actual.keys(), key=repr)  # of any classes
+            has = sorted(actual.keys() - expected.keys(), key=repr)
             raise AssertionError(f"{where} lacks {lacks} and has {has} too many")
         keys = {key: key for key in actual}
         for key, value in expected.items():
@@ -188,7 +168,6 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
 
 
 def _kind(value: Any) -> object:
-    """Return the class that two values must share to be compared."""
     if isinstance(value, _BYTES):
         return bytes
     if isinstance(value, np.memmap):
@@ -203,7 +182,6 @@ def _is_message(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in a form that can be compared, after its class has been."""
     if isinstance(value, _BYTES):
         return bytes(value)
     if isinstance(value, BytesColumn):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.tensors.dtypes import TYPES, TensorType, tensor_type
+from tfrecord_lite.tensors.dtypes import TYPES, tensor_type
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class DType:
     """A dtype, as ``tf.DType``.
 
@@ -20,37 +22,50 @@ class DType:
     (tf.int64, True, dtype('int64'), 255)
     """
 
-    def __init__(self, type_: TensorType) -> None:
-        self._type = type_
-        self.name: str = type_.name
-        """The name, such as ``"float32"`` or ``"string"``."""
-        self.as_datatype_enum: int = type_.number
-        """TensorFlow's number for the dtype."""
-        self.is_bool: bool = self.name == "bool"
+    name: str
+    """The name, such as ``"float32"`` or ``"string"``."""
+    as_datatype_enum: int
+    """TensorFlow's number for the dtype."""
+
+    @property
+    def is_bool(self) -> bool:
         """Whether the dtype is bool."""
-        self.is_integer: bool = self.name.lstrip("u").startswith("int")
+        return self.name == "bool"
+
+    @property
+    def is_integer(self) -> bool:
         """Whether elements are integers."""
-        self.is_unsigned: bool = self.name.startswith("uint")
+        return self.name.startswith(("int", "uint"))
+
+    @property
+    def is_unsigned(self) -> bool:
         """Whether elements are unsigned integers."""
-        self.is_floating: bool = "float" in self.name
+        return self.name.startswith("uint")
+
+    @property
+    def is_floating(self) -> bool:
         """Whether elements are floating-point numbers."""
-        self.is_complex: bool = self.name.startswith("complex")
+        return "float" in self.name
+
+    @property
+    def is_complex(self) -> bool:
         """Whether elements are complex numbers."""
+        return self.name.startswith("complex")
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype; object for byte strings."""
-        return self._type.dtype
+        return tensor_type(self.name).dtype
 
     @property
     def as_numpy_dtype(self) -> type:
         """NumPy's scalar type; ``object`` for byte strings."""
-        return object if self._type.name == "string" else self._type.dtype.type
+        return object if self.name == "string" else self.dtype.type
 
     @property
     def size(self) -> int:
         """Bytes per element; 0 for byte strings."""
-        return 0 if self._type.name == "string" else self._type.dtype.itemsize
+        return 0 if self.name == "string" else self.dtype.itemsize
 
     @property
     def min(self) -> Any:
@@ -65,13 +80,13 @@ class DType:
     def __eq__(self, other: object) -> bool:
         """Compare with a dtype in any form: DType, NumPy's, name or number."""
         try:
-            return tensor_type(other) is self._type
+            return tensor_type(other).name == self.name
         except (TypeError, InvalidArgumentError):
             return False
 
     def __hash__(self) -> int:
         """Return the hash, equal for equal DTypes."""
-        return self._type.number
+        return self.as_datatype_enum
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the name."""
@@ -86,7 +101,7 @@ class DType:
         return f"tf.{self.name}"
 
 
-ALL = {type_.name: DType(type_) for type_ in TYPES}
+ALL = {type_.name: DType(type_.name, type_.number) for type_ in TYPES}
 
 
 def as_dtype(type_value: object) -> DType:

@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.texts import plural
+from tfrecord_lite.tf import _tensor as tensors
 from tfrecord_lite.tf._dtype import DType, as_dtype
-from tfrecord_lite.tf._tensor import (
-    RaggedTensor,
-    SparseTensor,
-    Tensor,
-    TensorShape,
-    plain_array,
-    unwrap,
-    wrap,
-)
+from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap, wrap
+from tfrecord_lite.tf._unavailable import shape_error
 
 __all__ = [
     "TensorSpec", "cast", "constant", "convert_to_tensor", "ensure_shape", "executing_eagerly",
@@ -31,19 +25,10 @@ __all__ = [
 
 
 class TensorSpec:
-    """The shape and dtype of a tensor, as ``tf.TensorSpec``.
-
-    Parameters
-    ----------
-    shape : sequence of int or None, or None
-        None for an unknown size, or an unknown shape.
-    dtype : dtype, optional
-    name : str, optional
-        Kept, but not used.
-    """
+    """The shape and dtype of a tensor, as ``tf.TensorSpec``; None for an unknown size or shape."""
 
     def __init__(self, shape: Any, dtype: object = "float32", name: str | None = None) -> None:
-        self.shape: TensorShape | None = None if shape is None else TensorShape(shape)
+        self.shape = None if shape is None else tensors.TensorShape(shape)
         self.dtype: DType = as_dtype(dtype)
         self.name = name
 
@@ -61,14 +46,12 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
     TypeError
         If a value is not of `dtype`, or there are not as many as `shape` needs.
     InvalidArgumentError
-        For values of several types or lengths, those that cannot be in a tensor, and integers
-        that int64 cannot hold; those too large for another dtype wrap around.
+        For values of several types or lengths, values that cannot be in a tensor, and integers
+        that int64 cannot hold; integers too large for another dtype wrap around.
     """
-    plain = plain_array(value, dtype)
     if shape is None:
-        return Tensor(plain)
-    array = np.asarray(plain, object if isinstance(plain, bytes) else None)
-    sizes = _sizes(shape)
+        return Tensor(plain_array(value, dtype))
+    array, sizes = _array(value, dtype), _sizes(shape)
     if any(size < 0 for size in sizes):
         raise argument_error(f"a shape must have sizes of 0 or more, not {sizes}")
     if array.size != 1 and array.size != math.prod(sizes):
@@ -90,16 +73,17 @@ def convert_to_tensor(value: Any, dtype: object = None, name: str | None = None)
 
 def is_tensor(x: object) -> bool:
     """Return whether a value is a tensor, sparse and ragged ones included."""
-    return isinstance(x, (Tensor, SparseTensor, RaggedTensor))
+    return isinstance(x, (Tensor, tensors.SparseTensor, tensors.RaggedTensor))
 
 
 def cast(x: Any, dtype: object, name: str | None = None) -> Any:
     """Convert numbers, as ``tf.cast``; fractions are cut off. Also for sparse and ragged tensors."""
     target = as_dtype(dtype)
-    if isinstance(x, SparseTensor):
-        return SparseTensor(x.indices, cast(x.values, target), x.dense_shape)
-    if isinstance(x, RaggedTensor):
-        return RaggedTensor.from_nested_row_splits(cast(x.flat_values, target), x.nested_row_splits)
+    if isinstance(x, tensors.SparseTensor):
+        return tensors.SparseTensor(x.indices, cast(x.values, target), x.dense_shape)
+    if isinstance(x, tensors.RaggedTensor):
+        values = cast(x.flat_values, target)
+        return tensors.RaggedTensor.from_nested_row_splits(values, x.nested_row_splits)
     array = _array(x)
     if (array.dtype.kind == "O") != (target.name == "string"):
         raise NotImplementedError(f"cannot cast {as_dtype(array.dtype).name} to {target.name}")
@@ -108,13 +92,7 @@ def cast(x: Any, dtype: object, name: str | None = None) -> Any:
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return a tensor in another shape, as ``tf.reshape``; -1 stands for the remaining size.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If `shape` is not made of sizes, or not one of that many elements.
-    """
+    """Return a tensor in another shape, as ``tf.reshape``; -1 stands for the remaining size."""
     array, sizes = _array(tensor), _sizes(shape)
     if min(sizes, default=0) < -1 or sizes.count(-1) > 1:
         raise argument_error(f"a shape has sizes of 0 or more, and at most one -1; not {sizes}")
@@ -122,8 +100,8 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     if known == 0 and array.size == 0:
         sizes = [1 if size == -1 else size for size in sizes]
     elif array.size != known if -1 not in sizes else not known or array.size % known:
-        detail = f"a tensor of {plural(array.size, 'element')} cannot have the shape {sizes}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        elements = plural(array.size, "element")
+        raise shape_error(f"a tensor of {elements} cannot have the shape {sizes}")
     return Tensor(array.reshape(sizes))
 
 
@@ -136,32 +114,20 @@ def shape(input: Any, out_type: object = "int32", name: str | None = None) -> Te
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return a tensor, or raise unless it has the shape, in which None is any size.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If the tensor has another shape.
-    """
+    """Return a tensor; InvalidArgumentError unless it has the shape, in which None is any size."""
     tensor = convert_to_tensor(x)
     try:
         tensor.set_shape(shape)
     except ValueError as error:
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=str(error)) from None
+        raise shape_error(str(error)) from None
     return tensor
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """Remove dimensions of size 1, as ``tf.squeeze``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If `axis` is out of range, or has another size.
-    """
+    """Remove dimensions of size 1, as ``tf.squeeze``; InvalidArgumentError for any other `axis`."""
     array = _array(input)
-    axis_list = [] if axis is None else axis if isinstance(axis, (list, tuple)) else [axis]
-    axes = {_axis(dim, array.ndim) for dim in axis_list}
+    listed = [] if axis is None else axis if isinstance(axis, (list, tuple)) else [axis]
+    axes = {_axis(dim, array.ndim) for dim in listed}
     for dim in axes:
         if array.shape[dim] != 1:
             raise argument_error(f"dimension {dim} of the shape {array.shape} is not 1")
@@ -169,13 +135,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  #
 
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Tensor:  # noqa: A002
-    """Add a dimension of size 1, as ``tf.expand_dims``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If `axis` is out of range.
-    """
+    """Add a dimension of size 1, as ``tf.expand_dims``."""
     array = _array(input)
     return Tensor(np.expand_dims(array, _axis(axis, array.ndim + 1)))
 
@@ -213,8 +173,7 @@ def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
         return Tensor(np.empty(0, np.float32))
     shapes = {array.shape for array in arrays}
     if len(shapes) > 1:
-        detail = f"tensors of the shapes {', '.join(map(str, shapes))} cannot be stacked"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        raise shape_error(f"tensors of the shapes {', '.join(map(str, shapes))} cannot be stacked")
     return Tensor(np.stack(arrays, _axis(axis, arrays[0].ndim + 1)))
 
 
@@ -227,15 +186,7 @@ def one_hot(
     dtype: object = None,
     name: str | None = None,
 ) -> Tensor:
-    """Make rows of zeros with a one at each index, as ``tf.one_hot``; none where it is out of range.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If `indices` are not integers, `depth` is below 0, or `axis` is out of range.
-    TypeError
-        If the values are not of one dtype.
-    """
+    """Make rows of zeros with a one at each index that is in range, as ``tf.one_hot``."""
     array, n_classes = _array(indices), int(depth)
     if (array.dtype.kind not in "iu" and array.size) or n_classes < 0:
         raise argument_error("one_hot takes integers, and a depth of 0 or more")
@@ -253,7 +204,7 @@ def executing_eagerly() -> bool:
     return True
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: Any = None) -> Any:  # noqa: N803
+def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: Any = None) -> Any:  # noqa: N803
     """Call a function with tensors, as ``tf.py_function``, and convert what it returns.
 
     ``Dataset.map`` calls Python functions directly, so this is never needed there.
@@ -261,12 +212,7 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: A
     return _typed(func(*(wrap(unwrap(item)) for item in inp)), Tout)
 
 
-def numpy_function(
-    func: Callable[..., Any],
-    inp: Sequence[Any],
-    Tout: Any,  # noqa: N803 - TensorFlow's name
-    name: Any = None,
-) -> Any:
+def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: Any = None) -> Any:  # noqa: N803
     """Call a function with arrays, as ``tf.numpy_function``, and convert what it returns."""
     return _typed(func(*map(unwrap, inp)), Tout)
 
@@ -279,9 +225,8 @@ def _typed(result: Any, dtypes: DType | Sequence[DType]) -> Any:
     return constant(result, dtypes)
 
 
-def _array(value: Any, dtype: DType | None = None) -> AnyArray:
-    plain = plain_array(value, dtype)
-    return np.asarray(plain, object if isinstance(plain, bytes) else None)
+def _array(value: Any, dtype: object = None) -> AnyArray:
+    return tensors.as_array(plain_array(value, dtype))
 
 
 def _sizes(shape: Any) -> list[int]:

@@ -1,16 +1,16 @@
 """Parse a record together with its neighbours.
 
 Scripts parse record by record, ``dataset.map(parse)``, although parsing one record costs nearly
-as much as parsing a hundred together. So each record that ``map`` passes on from a file is a
-tensor that knows its block. The first call that parses one parses a group of the block's records;
-the calls for the others return their rows of the result. Groups grow as more records of a block
-are asked for. If a group cannot be parsed, its records are parsed one by one, so each error is
-raised for its own record. A batch of records is likewise a tensor that knows its block.
+as much as parsing a hundred together. So each record, or batch of records, that ``map`` passes on
+from a file is a tensor that knows its block. The first call that parses a record parses a group of
+the block's records, and later calls return their rows of the result; groups grow as more records are
+asked for. If a group cannot be parsed, its records are parsed alone, so that each raises its own error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -26,7 +26,6 @@ from tfrecord_lite.tf._tensor import Tensor
 
 Row = dict[str, Any]
 RowOf = Callable[[int], Row]
-
 
 _FIRST, _LARGEST = 4, 1024
 """Number of records in the first group of a block, and in the largest groups."""
@@ -49,10 +48,6 @@ class RecordTensor(Tensor):
         """Return the features of the record; None if it must be parsed alone."""
         return self._groups.row(parser, self._number)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the record."""
-        return Tensor, (self._value,)
-
 
 class BatchTensor(Tensor):
     """One batch of records, still in their buffer; byte strings are made only when needed."""
@@ -73,10 +68,6 @@ class BatchTensor(Tensor):
         """Parse the batch into columns."""
         return parser(self._chunk.records, names)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the records."""
-        return Tensor, (self._value,)
-
 
 class ParsedGroups:
     """The records of a chunk, parsed in groups."""
@@ -96,15 +87,12 @@ class ParsedGroups:
             if key not in self._groups:
                 while len(self._groups) >= _MAX_GROUPS:
                     del self._groups[next(iter(self._groups))]
-                self._groups[key] = parser, self._parsed(parser, start, stop)
+                cut = None
+                with suppress(TFRecordError):
+                    cut = _cutter(parser(self._chunk[start:stop]))
+                self._groups[key] = parser, cut
             cut = self._groups[key][1]
         return None if cut is None else cut(number - start)
-
-    def _parsed(self, parser: ExampleParser[Any], start: int, stop: int) -> RowOf | None:
-        try:
-            return _cutter(parser(self._chunk[start:stop]))
-        except TFRecordError:
-            return None
 
 
 def _group_of(number: int, largest: int) -> tuple[int, int]:

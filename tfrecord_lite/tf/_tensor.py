@@ -12,7 +12,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.columns import RaggedTensor as RaggedColumn
 from tfrecord_lite.columns import SparseTensor as SparseColumn
-from tfrecord_lite.errors import argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.tensors.serialize import as_tensor
 from tfrecord_lite.tensors.strings import byte_strings, flatten
 from tfrecord_lite.tf._dtype import DType, as_dtype
-from tfrecord_lite.tf._operators import Operators
+from tfrecord_lite.tf._unavailable import shape_error, unsupported
 
 
 class TensorShape(tuple[int | None, ...]):
@@ -49,13 +49,8 @@ class TensorShape(tuple[int | None, ...]):
         """Compare with any tuple or list."""
         return not self == other
 
-    def __hash__(self) -> int:
-        """Hash as a tuple."""
-        return tuple.__hash__(self)
-
-    def __str__(self) -> str:
-        """Format as a tuple."""
-        return tuple.__repr__(self)
+    __hash__ = tuple.__hash__
+    __str__ = tuple.__repr__
 
     def __repr__(self) -> str:
         """Format as TensorFlow does."""
@@ -67,6 +62,135 @@ def fits(shape: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
     if len(shape) != len(expected):
         return False
     return all(size in (have, None) for have, size in zip(shape, expected, strict=True))
+
+
+# --- Python's operators, with TensorFlow's rules: both sides have one dtype. An operand that is not a tensor takes
+# the dtype of the other. Integers wrap around, and division by zero is an error for integers alone.
+
+_Method: TypeAlias = Callable[..., Any]
+
+
+def _true_divide(x: AnyArray, y: AnyArray) -> Any:
+    """Divide; integers of up to 16 bits become float32, larger ones float64."""
+    if x.dtype.kind in "iu":
+        target = np.float32 if x.itemsize <= 2 else np.float64
+        return np.true_divide(x.astype(target), y.astype(target))
+    return np.true_divide(x, y)
+
+
+def _floor_divide(x: AnyArray, y: AnyArray) -> Any:
+    if x.dtype.kind not in "iu":
+        return np.floor(np.true_divide(x, y))
+    _check_divisor(x, y)
+    return np.floor_divide(x, y)
+
+
+def _remainder(x: AnyArray, y: AnyArray) -> Any:
+    if x.dtype.kind in "iu":
+        _check_divisor(x, y)
+    return np.remainder(x, y)
+
+
+def _check_divisor(x: AnyArray, y: AnyArray) -> None:
+    if x.size and not np.all(y):
+        raise argument_error("division of an integer by zero")
+
+
+def _power(x: AnyArray, y: AnyArray) -> Any:
+    if x.dtype.kind in "iu" and np.any(y < 0):
+        raise argument_error("an integer cannot be raised to a negative power; use floats")
+    return np.power(x, y)
+
+
+def _operator(symbol: str, compute: Callable[..., Any], kinds: str) -> Any:
+    """Return the method of an operator for dtypes of these kinds: NumPy's letters, O for strings."""
+
+    def method(self: Any, *others: object) -> Any:
+        try:
+            operands = [self, *map(self._operand, others)]
+        except TypeError as error:
+            if symbol == "+":  # the one that reports so
+                raise argument_error(f"the operands of + have different dtypes: {error}") from None
+            raise
+        arrays: list[AnyArray] = [operand._array() for operand in operands]  # noqa: SLF001 - of tensors
+        dtype = self.dtype
+        if arrays[0].dtype.kind not in kinds and not (dtype.is_floating and "f" in kinds):
+            detail = f"{symbol} is not for tensors of dtype {dtype.name}"
+            raise TypeError(detail) if symbol == "/" else unsupported(detail)
+        if len({array.dtype for array in arrays}) > 1:
+            names = " and ".join(operand.dtype.name for operand in operands)
+            start = f"the operands of {symbol} have different dtypes"
+            raise argument_error(f"{start}, {names}; use tf.cast")
+        try:
+            with np.errstate(all="ignore"):
+                return type(self)(compute(*arrays))
+        except ValueError as error:
+            if isinstance(error, InvalidArgumentError):
+                raise
+            shapes = " and ".join(str(array.shape) for array in arrays)
+            start = f"the operands of {symbol} have the incompatible shapes"
+            raise shape_error(f"{start} {shapes}") from None
+
+    return method
+
+
+def _reflected(method: _Method) -> Any:
+    return lambda self, other: method(self._operand(other), self)
+
+
+def _equality(method: _Method, *, differs: bool) -> Any:
+    """Make == or != of a comparison: nothing equals None, nor a tensor of another shape."""
+
+    def compare(self: Any, other: object) -> Any:
+        if other is None:
+            return differs
+        try:
+            return method(self, other)
+        except InvalidArgumentError as error:
+            if error.reason is not Reason.BAD_SHAPE:
+                raise
+            return type(self)(np.bool_(differs))
+
+    return compare
+
+
+class Operators:
+    """The operators of a class that has ``dtype``, ``_operand`` and ``_array``."""
+
+    __slots__ = ()
+    __array_priority__ = 100
+    """Higher than the priority of arrays, whose operators then leave it to these."""
+
+    __add__ = _operator("+", np.add, "iufcO")
+    __sub__ = _operator("-", np.subtract, "iufc")
+    __mul__ = _operator("*", np.multiply, "iufcb")
+    __truediv__ = _operator("/", _true_divide, "iufc")
+    __floordiv__ = _operator("//", _floor_divide, "iuf")
+    __mod__ = _operator("%", _remainder, "iuf")
+    __pow__ = _operator("**", _power, "iufc")
+    __and__ = _operator("&", np.bitwise_and, "iub")
+    __or__ = _operator("|", np.bitwise_or, "iub")
+    __xor__ = _operator("^", np.bitwise_xor, "iub")
+    __radd__ = _reflected(__add__)
+    __rsub__ = _reflected(__sub__)
+    __rmul__ = _reflected(__mul__)
+    __rtruediv__ = _reflected(__truediv__)
+    __rfloordiv__ = _reflected(__floordiv__)
+    __rmod__ = _reflected(__mod__)
+    __rpow__ = _reflected(__pow__)
+    __rand__ = _reflected(__and__)
+    __ror__ = _reflected(__or__)
+    __rxor__ = _reflected(__xor__)
+    __lt__ = _operator("<", np.less, "iuf")
+    __le__ = _operator("<=", np.less_equal, "iuf")
+    __gt__ = _operator(">", np.greater, "iuf")
+    __ge__ = _operator(">=", np.greater_equal, "iuf")
+    __eq__ = _equality(_operator("==", np.equal, "iufcbO"), differs=False)
+    __ne__ = _equality(_operator("!=", np.not_equal, "iufcbO"), differs=True)
+    __neg__ = _operator("-", np.negative, "ifc")
+    __abs__ = _operator("abs", np.absolute, "ifc")
+    __invert__ = _operator("~", np.invert, "iub")
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Tensor(Operators):
@@ -102,6 +226,10 @@ class Tensor(Operators):
         """Return the array without copying it; without dimensions, NumPy's scalar or bytes."""
         return self._value
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle only the value."""
+        return Tensor, (self._value,)
+
     @property
     def dtype(self) -> DType:
         """The dtype, by TensorFlow's name."""
@@ -113,16 +241,9 @@ class Tensor(Operators):
         return TensorShape(np.shape(self._value))
 
     def set_shape(self, shape: Any) -> None:
-        """Check the shape, which is always known here.
-
-        Raises
-        ------
-        ValueError
-            If the tensor has another shape.
-        """
-        expected = None if shape is None else tuple(shape)
-        if expected is not None and not fits(self.shape, expected):
-            raise ValueError(f"the tensor has the shape {self.shape}, expected {expected}")
+        """Raise ValueError if the tensor, whose shape is always known here, has another one."""
+        if shape is not None and not fits(self.shape, tuple(shape)):
+            raise ValueError(f"the tensor has the shape {self.shape}, expected {tuple(shape)}")
 
     @property
     def ndim(self) -> int:
@@ -154,10 +275,7 @@ class Tensor(Operators):
         return Tensor(plain_array(value, target))
 
     def _array(self) -> AnyArray:
-        value = self._value
-        if isinstance(value, np.ndarray):
-            return value
-        return np.asarray(value, object if isinstance(value, bytes) else None)
+        return as_array(self._value)
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says where NumPy's methods are."""
@@ -216,22 +334,29 @@ class Tensor(Operators):
 
     def __str__(self) -> str:
         """Format as TensorFlow does."""
-        text = str(self._value)
-        text = "\n" + text if "\n" in text else text
+        text = _own_lines(str(self._value))
         return f"tf.Tensor({text}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
         """Format as TensorFlow does."""
-        text = repr(self._value.item() if isinstance(self._value, np.generic) else self._value)
-        text = "\n" + text if "\n" in text else text
+        value = self._value.item() if isinstance(self._value, np.generic) else self._value
+        text = _own_lines(repr(value))
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
+
+
+def as_array(plain: Any) -> AnyArray:
+    """Return a plain value as an array."""
+    return np.asarray(plain, object if isinstance(plain, bytes) else None)
+
+
+def _own_lines(text: str) -> str:
+    return "\n" + text if "\n" in text else text
 
 
 _FLOAT32_MAX = 3e38
 
 
 def _is_plain_number(value: Any, dtype: np.dtype[Any]) -> bool:
-    """Return whether a number becomes a dtype as NumPy converts it."""
     if dtype.kind in "iu":
         return type(value) is int
     is_wide_float = dtype.kind == "f" and dtype.itemsize >= 4
@@ -301,7 +426,6 @@ class SparseTensor(_Composite):
 
 
 def _maker(name: str) -> Callable[..., RaggedTensor]:
-    """Return RaggedColumn's constructor of that name, as one that accepts tensors."""
 
     def make(values: Any, *partition: Any, **settings: Any) -> Any:
         values = values if isinstance(values, _Composite) else Tensor(plain_array(values))
@@ -322,15 +446,13 @@ class RaggedTensor(_Composite):
     def __init__(self) -> None:
         raise TypeError("use tf.RaggedTensor.from_row_splits, from_row_lengths, ...")
 
-    from_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_splits")
-    from_row_lengths: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_lengths")
-    from_row_starts: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_starts")
-    from_row_limits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_limits")
-    from_value_rowids: ClassVar[Callable[..., RaggedTensor]] = _maker("from_value_rowids")
-    from_uniform_row_length: ClassVar[Callable[..., RaggedTensor]] = _maker(
-        "from_uniform_row_length"
-    )
-    from_nested_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_nested_row_splits")
+    from_row_splits = _maker("from_row_splits")
+    from_row_lengths = _maker("from_row_lengths")
+    from_row_starts = _maker("from_row_starts")
+    from_row_limits = _maker("from_row_limits")
+    from_value_rowids = _maker("from_value_rowids")
+    from_uniform_row_length = _maker("from_uniform_row_length")
+    from_nested_row_splits = _maker("from_nested_row_splits")
 
     def numpy(self) -> Any:
         """Return the rows as an object array; as a plain array if all have one length."""
@@ -442,7 +564,6 @@ def _without_tensors(value: Any) -> Any:
 
 
 def _of_python(value: Any, target: DType) -> AnyArray:
-    """Convert Python's values, or lists of them, to a dtype."""
     shape, leaves = flatten(value)
     for leaf in leaves:
         if not _fits(leaf, target):
@@ -468,7 +589,6 @@ def _of_python(value: Any, target: DType) -> AnyArray:
 
 
 def _fits(leaf: Any, target: DType) -> bool:
-    """Return whether a Python value becomes a dtype, by TensorFlow's rules."""
     if leaf is None or not isinstance(leaf, (*_PYTHON_VALUES, np.generic)):
         raise argument_error(f"a tensor cannot hold a {type(leaf).__name__}")
     if isinstance(leaf, (bytes, str)):

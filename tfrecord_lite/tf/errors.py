@@ -4,26 +4,22 @@ Some are Python's own exceptions. ``OpError`` is a tuple of all of them, for ``e
 ``isinstance``.
 """
 
-from __future__ import annotations
-
-from tfrecord_lite.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    TFRecordError,
-)
-from tfrecord_lite.tf._unavailable import Unavailable, unavailable
+from tfrecord_lite import errors as _errors
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = [
     "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "InvalidArgumentError",
     "NotFoundError", "OpError", "OutOfRangeError", "PermissionDeniedError", "UnimplementedError",
 ]  # fmt: skip
 
+DataLossError = _errors.DataLossError
+FailedPreconditionError = _errors.FailedPreconditionError
+InvalidArgumentError = _errors.InvalidArgumentError
 AlreadyExistsError = FileExistsError
 NotFoundError = FileNotFoundError
 PermissionDeniedError = PermissionError
 UnimplementedError = NotImplementedError
 OutOfRangeError = EOFError
-OpError: tuple[type[Exception], ...] = (TFRecordError, OSError, EOFError, NotImplementedError)
+OpError = (_errors.TFRecordError, OSError, EOFError, NotImplementedError)
 
-__getattr__: Unavailable = unavailable(__name__, otherwise="nothing here raises it")
+__getattr__ = unavailable(__name__, "nothing here raises it")

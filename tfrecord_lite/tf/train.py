@@ -1,7 +1,5 @@
 """tf.train: the messages in records, which are protobuf classes, as in TensorFlow."""
 
-from __future__ import annotations
-
 from tfrecord_lite.messages import (
     BytesList,
     Example,
@@ -13,13 +11,11 @@ from tfrecord_lite.messages import (
     Int64List,
     SequenceExample,
 )
-from tfrecord_lite.tf._unavailable import Unavailable, unavailable
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = [
     "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
     "Int64List", "SequenceExample",
 ]  # fmt: skip
 
-__getattr__: Unavailable = unavailable(
-    __name__, otherwise="use TensorFlow itself, torch or jax for training"
-)
+__getattr__ = unavailable(__name__, "use TensorFlow itself, torch or jax for training")

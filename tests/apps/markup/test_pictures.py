@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.shown_html import parsed
-from tfrecord_lite.apps.markup.cells import Cells
-from tfrecord_lite.apps.markup.pictures import Budget, Thumbnail, picture, thumbnail
+from tfrecord_lite.apps.markup.cells import Budget, Cells, Thumbnail, picture, thumbnail
 from tfrecord_lite.sniff import Media, recognize
 
 NOISE = Random(0).randbytes(400 * 300)
@@ -70,6 +69,6 @@ def test_a_damaged_image_has_no_thumbnail_or_one_of_what_is_left(cut: int, name:
 
 
 def test_a_picture_is_part_of_the_page() -> None:
-    page = parsed(picture(Thumbnail(b"GIF89a", "image/gif", 3, 2), '"a" <b>', (3, 2)))
+    page = parsed(picture(Thumbnail(b"GIF89a", "image/gif", 3, 2), '"a" <b>', 3))
     assert page.sources == ["data:image/gif;base64," + base64.b64encode(b"GIF89a").decode()]
     assert ("img", "alt", '"a" <b>') in page.attributes

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.support.shown_html import parsed
 from tfrecord_lite.apps.markup import tables
-from tfrecord_lite.apps.markup.pictures import Thumbnail, picture
+from tfrecord_lite.apps.markup.cells import Thumbnail, picture
 from tfrecord_lite.apps.markup.tables import escaped, panel, table
 
 HOSTILE = st.one_of(
@@ -30,7 +30,7 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
     whole = panel(
         name,
         table([name, "b", end], rows, n_rows=9, caption=name),
-        picture(Thumbnail(b"GIF", "image/gif", 1, 1), end, (1, 1)),
+        picture(Thumbnail(b"GIF", "image/gif", 1, 1), end, 1),
     )
     page = parsed(whole)
     assert set(page.tags) <= OURS

@@ -4,9 +4,8 @@ from typing import Any
 
 from tests.support.shown_html import Page, parsed
 from tfrecord_lite import encode_example
-from tfrecord_lite.apps.markup.cells import Cells
-from tfrecord_lite.apps.markup.pictures import Budget
-from tfrecord_lite.apps.viewer.records import Cell, RecordView, describe_record
+from tfrecord_lite.apps.markup.cells import Budget, Cells
+from tfrecord_lite.apps.viewer.report import Cell, RecordView, describe_record
 from tfrecord_lite.block import Place
 from tfrecord_lite.example.content import detect
 

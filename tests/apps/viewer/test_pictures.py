@@ -19,8 +19,8 @@ from tests.apps.viewer.images import (
 )
 from tests.apps.viewer.shown_records import cells_of, check_cell, plain
 from tfrecord_lite import serialize_tensor
-from tfrecord_lite.apps.markup.pictures import Budget
-from tfrecord_lite.apps.viewer.records import Cell
+from tfrecord_lite.apps.markup.cells import Budget
+from tfrecord_lite.apps.viewer.report import Cell
 from tfrecord_lite.arrays import AnyArray
 
 pytestmark = pytest.mark.needs("view")

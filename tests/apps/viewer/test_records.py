@@ -8,7 +8,7 @@ from tests.apps.viewer.shown_records import check_cell, plain, shown
 from tests.apps.viewer.view_files import HOSTILE
 from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader, encode_example
-from tfrecord_lite.apps.markup.pictures import Budget
+from tfrecord_lite.apps.markup.cells import Budget
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.wire.scalar import varint

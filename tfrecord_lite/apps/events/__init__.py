@@ -10,8 +10,6 @@ Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper``
 ``directory_watcher`` for which files are read, and in which order.
 """
 
-from __future__ import annotations
-
 from tfrecord_lite.apps.events.run import find_runs, read_events, tabulate_runs
 from tfrecord_lite.apps.events.series import Events, Image, Series
 

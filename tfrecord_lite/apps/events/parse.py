@@ -8,19 +8,13 @@
     Summary     1 Value, any number                 8 tensor    TensorProto   ╯
     TensorProto 1 dtype, 2 shape, 4 content, 5 float_val, ...
 
-All events of a block are split into fields in lockstep, then all summaries, all values
-and all small tensors. A single float, as a simple value or as a tensor of shape [], becomes
-a number here, without a Python object; of everything else the bytes are kept, to be decoded
-on demand (:mod:`.contents`).
+All events of a block are split into fields in lockstep, then all summaries, all values and all
+small tensors. A single float, as a simple value or as a tensor of shape [], becomes a number; other
+values remain bytes, which :func:`.series.decode` decodes on demand. The protobuf runtime first parses
+and serializes an event that has a field twice, which leaves each field once.
 
-If a message has a field twice, protobuf's merging rules apply; programs that write events never
-do this. The protobuf runtime parses and serializes such an event first, which leaves each field
-once.
-
-A tag has a number: every value repeats its tag, so a file of a hundred thousand scalars has a hundred
-thousand, nearly all of them known already. They are looked up many at once, and only new ones are
-decoded. A tag's *metadata* says what it is for; the first that is found counts for all values of the
-tag, also those before it.
+Every value repeats its tag, so tags have numbers: they are looked up many at once, and only new ones
+are decoded. The first metadata of a tag counts for all of its values, also for earlier ones.
 """
 
 from __future__ import annotations
@@ -30,18 +24,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    ByteRanges,
-    Float64Array,
-    Int32Array,
-    Int64Array,
-    ObjectArray,
-    Uint8Array,
-    lanes,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, lanes
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.extension import parse_message
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import repeated_len
@@ -88,13 +75,11 @@ class Tags:
                 self._number(tags, i, owner)
             self._table = KeyTable([*self._numbers][:_MAX_IN_TABLE])
             known = self._table.find(tags)
-            unknown = np.flatnonzero(known < 0)
-        for i in unknown.tolist():
+        for i in np.flatnonzero(known < 0).tolist():
             known[i] = self._number(tags, i, owner)
         return known
 
     def _number(self, tags: ByteRanges, i: int, owner: Int64Array) -> int:
-        """Return the number of one tag; a new tag gets one."""
         tag = _bytes_of(tags, i)
         number = self._numbers.get(tag)
         if number is None:
@@ -110,29 +95,26 @@ class Tags:
 
         Raises WireError for malformed metadata, with the number of its message in `owner`.
         """
-        from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-        from tfrecord_lite.messages import SummaryMetadata  # noqa: PLC0415
+        from tfrecord_lite.messages import SummaryMetadata  # noqa: PLC0415 - not light
 
         tags, firsts = np.unique(numbers, return_index=True)
         for tag, i in zip(tags.tolist(), firsts.tolist(), strict=True):
             if tag in self.metadata:
                 continue
             try:
-                self.metadata[tag] = SummaryMetadata.FromString(_bytes_of(metadata, i))
-            except (DecodeError, UnicodeDecodeError):
+                self.metadata[tag] = parse_message(_bytes_of(metadata, i), SummaryMetadata)
+            except InvalidArgumentError:
                 detail = "the metadata of a value is not a SummaryMetadata"
                 raise WireError(int(owner[i]), int(metadata.starts[i]), detail) from None
 
     def plugin(self, tag: int) -> str:
         """Return the name of the plugin that a tag is for; empty if unknown."""
-        metadata = self.metadata.get(tag)
-        return "" if metadata is None else metadata.plugin_data.plugin_name
+        return self.metadata[tag].plugin_data.plugin_name if tag in self.metadata else ""
 
 
 def _bytes_of(ranges: ByteRanges, i: int) -> bytes:
-    start = int(ranges.starts[i])
-    return ranges.data[start : start + int(ranges.lengths[i])].tobytes()
+    start = ranges.starts[i]
+    return ranges.data[start : start + ranges.lengths[i]].tobytes()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,14 +124,14 @@ class EventValues:
     tag: Int64Array
     """Number of the tag."""
     step: Int64Array
-    wall_time: Float64Array
+    wall_time: arrays.Float64Array
     """Seconds since 1970."""
-    form: Int32Array
+    form: arrays.Int32Array
     """Field number of what is stored."""
-    number: Float64Array
+    number: arrays.Float64Array
     """The number, if the value is a single float; otherwise NaN."""
     is_number: BoolArray
-    stored: ObjectArray
+    stored: arrays.ObjectArray
     """The bytes of the stored message, if it is not a single float; otherwise None."""
 
     def __len__(self) -> int:
@@ -158,12 +140,9 @@ class EventValues:
 
     @classmethod
     def concat(cls, parts: list[EventValues]) -> EventValues:
-        """Join values end to end."""
-        number, float_ = np.empty(0, np.int64), np.empty(0, np.float64)
-        form, flag = np.empty(0, np.int32), np.empty(0, np.bool_)
-        none = cls(number, number, float_, form, float_, flag, np.empty(0, object))
-        columns = ([getattr(part, name) for part in (none, *parts)] for name in cls.__slots__)
-        return cls(*(np.concatenate(column) for column in columns))
+        """Join values, of at least one part, end to end."""
+        columns = ([getattr(part, name) for part in parts] for name in cls.__slots__)
+        return cls(*map(np.concatenate, columns))
 
 
 def parse_events(block: Block, tags: Tags) -> EventValues:
@@ -199,14 +178,12 @@ def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> EventValues:
     is_form |= (number == SIMPLE) & (fields.wire_type == I32)
     is_metadata = is_len & (number == 9)
     for is_single in (is_form, is_metadata):
-        is_twice = np.bincount(fields.owner[is_single], minlength=owner.size) > 1
-        n_times[owner[is_twice]] = 2
+        n_times[owner[np.bincount(fields.owner[is_single], minlength=owner.size) > 1]] = 2
     # Protobuf's runtime in Python keeps some fields twice: do not try these a second time.
     if n_times.max(initial=0) > 1 and not is_anew:
-        records = [
-            block[i] if times < 2 else _written_anew(block[i], i)
-            for i, times in enumerate(n_times.tolist())
-        ]
+        records = block.to_list()
+        for i in np.flatnonzero(n_times > 1).tolist():
+            records[i] = _written_anew(records[i], i)
         return _read(Block.from_records(records), tags, is_anew=True)
 
     at = _last(fields, is_len & (number == 1), owner.size)
@@ -228,10 +205,9 @@ def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> EventValues:
     kept = np.flatnonzero((form_at >= 0) & (np.append(number, 0)[form_at] != _UNUSED_FORM))
     contents, owner = fields.take(form_at[kept]), owner[kept]
     value, is_number = _numbers(data, contents, owner)
-    view = memoryview(data)  # type: ignore[arg-type]
     stored = np.empty(kept.size, object)
     for i in np.flatnonzero(~is_number).tolist():
-        stored[i] = view[contents.start[i] : contents.stop[i]].tobytes()
+        stored[i] = data[contents.start[i] : contents.stop[i]].tobytes()
     columns = (tag[kept], step[owner], wall_time[owner], contents.number, value, is_number)
     return EventValues(*columns, stored)
 
@@ -245,19 +221,17 @@ def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Int64Array:
 
 
 def _written_anew(event: bytes, number: int) -> bytes:
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-    from tfrecord_lite.messages import Event  # noqa: PLC0415
+    from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
 
     try:
-        return Event.FromString(event).SerializeToString()
-    except (DecodeError, UnicodeDecodeError):
+        return parse_message(event, Event).SerializeToString()  # type: ignore[no-any-return]
+    except InvalidArgumentError:
         raise WireError(number, 0, "the protobuf runtime cannot parse it") from None
 
 
 def _numbers(
-    data: Uint8Array, contents: Fields, owner: Int64Array
-) -> tuple[Float64Array, BoolArray]:
+    data: arrays.Uint8Array, contents: Fields, owner: Int64Array
+) -> tuple[arrays.Float64Array, BoolArray]:
     """Read the contents that are a single float; NaN and False for the others; shapes (n,)."""
     starts = np.where(contents.number == SIMPLE, contents.start, -1)  # of the float's 4 bytes
     is_small = contents.stop - contents.start <= _SMALL_TENSOR_BYTES
@@ -273,7 +247,7 @@ def _numbers(
     return numbers, is_number
 
 
-def _floats_in(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Int64Array:
+def _floats_in(data: arrays.Uint8Array, starts: Int64Array, stops: Int64Array) -> Int64Array:
     """Return where the 4 bytes of each tensor's float are; -1 if it is not a single float."""
     n_tensors = starts.size
     fields = tokenise(data, starts, stops, depth=3)

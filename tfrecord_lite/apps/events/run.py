@@ -1,11 +1,8 @@
-"""The event files of an event run.
+"""The event files of a run: a folder of files whose names contain ``tfevents``.
 
-An *event run* is a folder of event files: files whose names contain ``tfevents``. They
-are read one after the other, as TensorBoard does: in the order of their names, which start with
-the time they were made. Folders inside it are runs of their own.
-
-While a program is writing, the last record of its file is torn most of the time. So it is not an
-error if a file ends inside a record, which may grow later; a wrong checksum is one.
+They are read as TensorBoard does, in the order of their names, which start with the time they were
+made. Folders inside it are runs of their own. A file may end inside a record, as its last record is
+torn most of the time while a program is writing it; a wrong checksum is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import posixpath
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -23,9 +20,13 @@ from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
 from tfrecord_lite.extension import RecordStream, SkippingStream, Source, Sources, StorageOptions
 from tfrecord_lite.options import OnError, ReadSettings, hinted
+
+Folder: TypeAlias = str | os.PathLike[str]
+Stream: TypeAlias = RecordStream | SkippingStream
 
 _MARK = "tfevents"
 
@@ -45,38 +46,30 @@ def read_events(
     paths : str, bytes, PathLike, binary file object, or an iterable of them
         A folder, whose event files are read in the order of their names; or files,
         patterns and URLs, as :class:`TFRecordReader` takes them.
-    on_error : {"raise", "skip"} or callable, optional
-    max_errors : int, optional
-        What to do about damage, as for :class:`TFRecordReader`. A file that ends inside a
-        record is not damaged.
+    on_error, max_errors : optional
+        As for :class:`TFRecordReader`. A file that ends inside a record is not damaged.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
     Returns
     -------
     Events
-        Holds scalars as arrays, and everything else as the stored bytes. Its `torn` names the
-        files that end inside a record; its `report` says what was skipped.
+        Scalars as arrays, everything else as the stored bytes. Its `torn` names the files that end
+        inside a record; its `report` says what was skipped.
 
     Raises
     ------
     FileNotFoundError
         If the path does not exist, or the folder has no event file.
     DataLossError
-        For a damaged record.
+        For a damaged record; a DataLossWarning with ``on_error="skip"``.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is not an Event; ``BAD_ARGUMENT`` for an unknown `on_error`.
-
-    Warns
-    -----
-    DataLossWarning
-        With ``on_error="skip"``, if there was damage.
+        ``MALFORMED`` for a record that is not an Event.
 
     Notes
     -----
-    Where a restarted program has written events again, TensorBoard drops the old ones, if the
-    files are older than version 2 or the program logs the starts of its sessions. Nothing is
-    dropped here: a step may occur twice.
+    TensorBoard drops events that a restarted program has written again, if the files are older than
+    version 2 or the program logs the starts of its sessions. Here, a step may occur twice.
 
     Examples
     --------
@@ -97,24 +90,22 @@ def read_events(
         raise FileNotFoundError(f"no file in {folder!r} is named *{_MARK}*{hint}")
     tags, torn = Tags(), list[str]()
     log = ext.DamageLog.begin(options)
-    parts: list[EventValues] = []
+    parts = [parse_events(Block.from_records([]), tags)]
     try:
         for source in sources:
-            stream = RecordStream(source, ReadSettings(storage_options=storage_options))
-            with closing(stream):
+            settings = ReadSettings(storage_options=storage_options)
+            with closing(RecordStream(source, settings)) as stream:
                 records = stream if log is None else log.skipping(stream, may_be_torn=True)
-                parts += _new_values(records, tags, torn)
+                parts += _values(records, tags, torn)
     finally:
         if log is not None:
             log.give_warning()
     report = None if log is None else log.report()
-    return Events(EventValues.concat(parts), tags, tuple(torn), report=report)
+    return Events(EventValues.concat(parts), tags, tuple(torn), report)
 
 
 @hinted
-def find_runs(
-    folder: str | os.PathLike[str], *, storage_options: StorageOptions = None
-) -> dict[str, str]:
+def find_runs(folder: Folder, *, storage_options: StorageOptions = None) -> dict[str, str]:
     """Find all runs below a folder.
 
     Parameters
@@ -164,7 +155,7 @@ def find_runs(
 
 @hinted
 def tabulate_runs(
-    folder: str | os.PathLike[str],
+    folder: Folder,
     *,
     on_error: OnError = "raise",
     max_errors: int | None = None,
@@ -182,20 +173,15 @@ def tabulate_runs(
     Returns
     -------
     dict of str to array
-        The columns of the table, as ``pandas.DataFrame`` takes them, with a row per run: ``"run"``, its path
-        relative to `folder`; each hyperparameter; the last value of each scalar, by its tag. If a tag is also the
-        name of a hyperparameter, its column is ``"TAG (last value)"``. Columns of numbers are float64,
-        with NaN for a run that lacks one; others have None there.
+        Columns for ``pandas.DataFrame``, with a row per run: ``"run"``, its path relative to `folder`; each
+        hyperparameter; the last value of each scalar, by its tag (``"TAG (last value)"`` if a hyperparameter has
+        that name). Numbers are float64, NaN where a run lacks one; other columns have None there.
 
     Raises
     ------
     FileNotFoundError, NotADirectoryError, DataLossError, InvalidArgumentError
-        As :func:`find_runs`, :func:`read_events`, :meth:`Events.hparams` and :meth:`Events.scalars`.
-
-    Warns
-    -----
-    DataLossWarning
-        If a file ends inside an event, and as :func:`read_events`.
+        As :func:`find_runs`, :func:`read_events`, :meth:`Events.hparams` and :meth:`Events.scalars`; a
+        DataLossWarning if a file ends inside an event.
 
     Examples
     --------
@@ -209,12 +195,11 @@ def tabulate_runs(
     >>> tabulate_runs("logs")
     {'run': array(['a', 'b'], dtype=object), 'loss': array([0.5 , 0.25])}
     """
-    options: Any = {"on_error": on_error, "max_errors": max_errors}
-    options["storage_options"] = storage_options
     torn = list[str]()
 
     def read(path: str) -> Events:
-        run = read_events(path, **options)
+        options: Any = {"max_errors": max_errors, "storage_options": storage_options}
+        run = read_events(path, on_error=on_error, **options)
         torn.extend(run.torn)
         return run
 
@@ -251,7 +236,6 @@ def _column(values: list[Any]) -> AnyArray:
 
 
 def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
-    """Return the files in the order in which they are read."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         folder = os.fsdecode(paths)
         if ext.is_url(folder):
@@ -263,15 +247,12 @@ def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
                 return [filesystem.unstrip_protocol(name) for name in names]
         elif os.path.isdir(folder):
             ext.check_storage_options(storage_options, folder)
-            names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
-            local = [os.path.join(folder, name) for name in names]
-            return [path for path in local if not os.path.isdir(path)]
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            return [entry.path for entry in entries if _MARK in entry.name and not entry.is_dir()]
     return ext.expand(paths, storage_options)
 
 
-def _new_values(
-    stream: RecordStream | SkippingStream, tags: Tags, torn: list[str]
-) -> Iterator[EventValues]:
+def _values(stream: Stream, tags: Tags, torn: list[str]) -> Iterator[EventValues]:
     """Yield the values of all whole records; if the last one is not, add the file to `torn`."""
     while True:
         try:

@@ -11,10 +11,8 @@ category        stored as (old, new style)   a value is
 ``tensors``     any other tensor             array
 ==============  ===========================  =======================================
 
-A tensor has the category of its tag's plugin. Scalars are parsed to numbers when they are
-read; the others are decoded on demand. An old-style value is a message of its own type, a new-style
-one a tensor. Sources: TensorBoard's ``summary.proto``, its ``data_compat`` module and the ``metadata`` modules
-of its plugins.
+A tensor has the category of its tag's plugin. An old-style value is a message of its own type, a new-style
+one a tensor. Sources: TensorBoard's ``data_compat`` module and the ``metadata`` modules of its plugins.
 """
 
 from __future__ import annotations
@@ -33,6 +31,7 @@ from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
 from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, levels_to_caller
+from tfrecord_lite.extension import parse_message
 from tfrecord_lite.options import hinted
 from tfrecord_lite.texts import choices, plural, value_text
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
@@ -45,7 +44,8 @@ CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")
 _SESSION, _SESSION_START = "_hparams_/session_start_info", 3
 """The tag whose metadata holds the hyperparameters, and the field of TensorBoard's HParamsPluginData that does."""
 
-_CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
+_OF_FORM = np.zeros(TENSOR + 1, np.int64)  # the category, by the field of an old-style value
+_OF_FORM[[SIMPLE, HISTO, IMAGE, AUDIO]] = range(4)
 _CATEGORY_OF_PLUGIN = {"text": "texts"} | {name: name for name in CATEGORIES[:4]}
 
 
@@ -62,7 +62,7 @@ class Row(NamedTuple):
 class Series:
     """Values in the order of the file, as columns of one length.
 
-    Iteration and ``[i]`` return rows, ``[i:j]`` and ``[mask]`` a Series; ``pandas.DataFrame`` takes one, faster its :meth:`as_dict`.
+    Iteration and ``[i]`` return rows, ``[i:j]`` and ``[mask]`` a Series.
 
     Examples
     --------
@@ -115,7 +115,6 @@ class Series:
         return {name: getattr(self, name) for name in self.__slots__}
 
     def _repr_html_(self) -> str:
-        """Return the first values for notebooks."""
         cells, n_shown = Cells(), slice(MAX_ROWS)
         values = (getattr(value, "encoded", value) for value in self.value[n_shown])
         parts = (self.tag[n_shown], self.step[n_shown].tolist(), map(cells.cell, values))
@@ -128,10 +127,10 @@ class Series:
 class Events:
     """The values in some event files.
 
-    Made by :func:`read_events`. Each method returns the values of
-    one category, of one tag or of all, as a :class:`Series` in the order of the files. The series
-    is empty for a tag that has only values of other categories, which a warning names; `tags` lists the tags of each. An
-    unknown tag raises :class:`InvalidArgumentError`, ``MISSING``.
+    Made by :func:`read_events`. Each method returns the values of one category, of one tag or of all, as
+    a :class:`Series` in the order of the files: empty, with a warning, for a tag that has only values of
+    other categories. :class:`InvalidArgumentError` is raised for an unknown tag (``MISSING``), for what is not
+    a value of its category or cannot be parsed (``MALFORMED``), and as by :func:`parse_tensor`.
 
     Examples
     --------
@@ -145,28 +144,19 @@ class Events:
     """
 
     def __init__(
-        self,
-        values: EventValues,
-        tags: Tags,
-        torn: tuple[str, ...] = (),
-        *,
-        report: DamageReport | None = None,
+        self, values: EventValues, tags: Tags, torn: tuple[str, ...], report: DamageReport | None
     ) -> None:
         self._values = values
         self._tags = tags
         self.torn = torn
-        """Files that end inside a record: they are being written, or their program was killed.
-        Everything before that record was read."""
+        """Files that end inside a record, before which all was read."""
         self.report = report
         """What was read of the files, and lost; None without ``on_error=``."""
         self._names = np.array([*tags.names, None], object)[:-1]
         plugins = map(tags.plugin, range(len(self._names)))
         of_tags = [CATEGORIES.index(_CATEGORY_OF_PLUGIN.get(name, "tensors")) for name in plugins]
-        forms = np.zeros(TENSOR + 1, np.int64)
-        for form, category in _CATEGORY_OF_FORM.items():
-            forms[form] = CATEGORIES.index(category)
         of_tensor = np.array(of_tags, np.int64)[values.tag]
-        self._category = np.where(values.form == TENSOR, of_tensor, forms[values.form])
+        self._category = np.where(values.form == TENSOR, of_tensor, _OF_FORM[values.form])
 
     def __len__(self) -> int:
         """Return the number of values, of all categories."""
@@ -175,11 +165,9 @@ class Events:
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
         """The tags of each category, in the order they were first seen, for every category."""
-        values = self._values
-        return {
-            category: tuple(self._names[np.unique(values.tag[self._category == number])])
-            for number, category in enumerate(CATEGORIES)
-        }
+        of_each = (self._values.tag[self._category == i] for i in range(len(CATEGORIES)))
+        names = (tuple(self._names[np.unique(numbers)]) for numbers in of_each)
+        return dict(zip(CATEGORIES, names, strict=True))
 
     def metadata(self, tag: str) -> SummaryMetadata | None:
         """Return the metadata that a tag's first value has; None if there is none.
@@ -199,13 +187,8 @@ class Events:
     def hparams(self) -> dict[str, Any]:
         r"""Return the hyperparameters of the run, by name; empty if none were logged.
 
-        These are what ``add_hparams`` of torch and tensorboardX, Keras's ``hp.KerasCallback`` and TensorBoard's
-        ``hp.hparams`` store: each is a float, a str or a bool. :func:`tabulate_runs` compares those of many runs.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED`` if they cannot be parsed.
+        ``add_hparams`` of torch and tensorboardX, Keras's ``hp.KerasCallback`` and TensorBoard's ``hp.hparams``
+        store them, each as a float, a str or a bool. :func:`tabulate_runs` compares those of many runs.
 
         Examples
         --------
@@ -217,7 +200,6 @@ class Events:
         >>> read_events(".").hparams()
         {'opt': 'sgd'}
         """
-        from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
         from google.protobuf.struct_pb2 import Struct  # noqa: PLC0415 - seldom needed
 
         metadata = self.metadata(_SESSION) if _SESSION in self._tags.names else None
@@ -226,20 +208,13 @@ class Events:
             # The map of hyperparameters has the encoding of a Struct.
             fields = walk(content, 0, len(content))
             info = [content[a:b] for *key, a, b in fields if key == [_SESSION_START, LEN]]
-            settings = Struct.FromString(b"".join(info))
-        except (DecodeError, UnicodeDecodeError, WireError):
-            detail = f"the hyperparameters in {_SESSION!r} cannot be parsed"
-            raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+            settings = parse_message(b"".join(info), Struct)
+        except (InvalidArgumentError, WireError):
+            raise _malformed(f"the hyperparameters in {_SESSION!r} cannot be parsed") from None
         return {name: settings[name] for name in sorted(settings)}
 
     def scalars(self, tag: str | None = None) -> Series:
         """Return the scalars of one tag, or of all; `value` is float64.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a scalar;
-            as :func:`parse_tensor` for a tensor that cannot be parsed.
 
         Examples
         --------
@@ -256,13 +231,8 @@ class Events:
     def histograms(self, tag: str | None = None) -> Series:
         """Return histograms: float64 arrays (k, 3) of left edge, right edge and count.
 
-        As in TensorBoard, an old-style histogram is returned without the empty buckets at its ends,
-        and its outermost edges are the smallest and the largest number.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a histogram.
+        As in TensorBoard, an old-style histogram lacks the empty buckets at its ends, and its outermost edges
+        are the smallest and the largest number.
 
         Examples
         --------
@@ -280,11 +250,6 @@ class Events:
     def images(self, tag: str | None = None) -> Series:
         r"""Return images, each value an :class:`Image`.
 
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`histograms`.
-
         Examples
         --------
         >>> from tfrecord_lite.messages import Event, Summary
@@ -300,11 +265,6 @@ class Events:
     def audio(self, tag: str | None = None) -> Series:
         """Return audio, each value a tuple of encoded clips (usually WAV).
 
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`histograms`.
-
         Examples
         --------
         >>> from tfrecord_lite.messages import Event, Summary
@@ -319,13 +279,7 @@ class Events:
     def texts(self, tag: str | None = None) -> Series:
         """Return texts: str, or an object array of str where the tensor has several.
 
-        Bytes that are not UTF-8 are kept as lone surrogates, by Python's
-        ``surrogateescape``.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`histograms`.
+        Bytes that are not UTF-8 become lone surrogates, as by Python's ``surrogateescape``.
 
         Examples
         --------
@@ -342,11 +296,6 @@ class Events:
 
     def tensors(self, tag: str | None = None) -> Series:
         """Return the tensors of a tag, of any category; without a tag, those of no other category.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MISSING`` for an unknown tag; as :func:`parse_tensor`.
 
         Examples
         --------
@@ -377,9 +326,9 @@ class Events:
         chosen = np.flatnonzero(is_chosen)
         if tag is not None and not chosen.size:
             own = [name for name, tags in self.tags.items() if tag in tags]
+            text = f"{tag!r} has {' and '.join(own)}, not {category}"
             advice = f"{own[0]}({tag!r}) returns them"
-            text = f"{tag!r} has {' and '.join(own)}, not {category}; {advice}"
-            warnings.warn(text, stacklevel=levels_to_caller())
+            warnings.warn(f"{text}; {advice}", stacklevel=levels_to_caller())
         if category != "scalars":
             return self._decoded(chosen, category)
         value = self._values.number[chosen]
@@ -414,19 +363,13 @@ class Events:
         return f"<Events {', '.join(parts) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        """Return the tags for notebooks, each with its steps and the curve of its scalars."""
-        keys = self._category * len(self._names) + self._values.tag
-        pairs, counts = np.unique(keys, return_counts=True)
-        rows = (
-            self._row(key // len(self._names), key % len(self._names), count)
-            for key, count in zip(pairs.tolist(), counts.tolist(), strict=True)
-        )
+        pairs = np.unique(np.stack([self._category, self._values.tag]), axis=1)
+        rows = (self._row(*pair) for pair in pairs.T.tolist())
         header = ["tag", "category", "values", "steps", "last", "curve"]
         title = f"Events of {plural(len(self._tags.names), 'tag')}: {plural(len(self), 'value')}"
-        return panel(title, table(header, rows, n_rows=len(pairs), noun="tag"))
+        return panel(title, table(header, rows, n_rows=len(pairs.T), noun="tag"))
 
-    def _row(self, category: int, tag: int, count: int) -> tuple[Cell, ...]:
-        """Return the cells of one category of one tag."""
+    def _row(self, category: int, tag: int) -> tuple[Cell, ...]:
         values, name = self._values, str(self._names[tag])
         chosen = np.flatnonzero((values.tag == tag) & (self._category == category))
         low, high = int(values.step[chosen].min()), int(values.step[chosen].max())
@@ -435,14 +378,13 @@ class Events:
         last = curve = None
         if CATEGORIES[category] == "scalars" and numbers.size:
             last = f"{numbers[-1]:.6g}"
-            curve = Html(sparkline(numbers, f"{count} values of {name}"))
-        return name, CATEGORIES[category], count, steps, last, curve
+            curve = Html(sparkline(numbers, f"{chosen.size} values of {name}"))
+        return name, CATEGORIES[category], chosen.size, steps, last, curve
 
 
 # ------------------------------------------------------------------------------ contents
 
-_MAX_SIZE_DIGITS = 19
-"""Digits of the largest width: 64 bits, as the widest numbers in these messages."""
+_MAX_SIZE_DIGITS = 19  # of 64 bits
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -473,11 +415,7 @@ class Image:
 
 
 def decode(category: str, form: int, content: bytes | np.float32) -> Any:
-    """Decode the message stored in the field `form` of a Value, or the number of a tensor.
-
-    A tensor becomes a value of its category, one of :data:`CATEGORIES`. Raises
-    ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`.
-    """
+    """Decode the message stored in the field `form` of a Value, or the number of a tensor."""
     from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
 
     if isinstance(content, bytes) and form not in (TENSOR, SIMPLE):
@@ -497,7 +435,6 @@ _EXPECTED = {
 
 
 def _of_category(category: str, array: AnyArray) -> Any:
-    """Return a tensor as a value of a category."""
     is_strings, is_real = array.dtype == object, array.dtype.kind not in "Oc"
     match category:
         case "scalars" if array.size == 1 and is_real:
@@ -519,30 +456,28 @@ def _of_category(category: str, array: AnyArray) -> Any:
         case "tensors":
             return array
     dtype = "strings" if is_strings else array.dtype
-    detail = f"{_EXPECTED[category]}; found {dtype} of shape {list(array.shape)}"
-    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+    raise _malformed(f"{_EXPECTED[category]}; found {dtype} of shape {list(array.shape)}")
+
+
+def _malformed(detail: str) -> InvalidArgumentError:
+    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
 def _old_style(form: int, stored: bytes) -> Any:
-    """Return a value that is stored as a message of its own type."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-    from tfrecord_lite.messages import HistogramProto, Summary  # noqa: PLC0415
+    from tfrecord_lite.messages import HistogramProto, Summary  # noqa: PLC0415 - not light
 
     kind: Any = {IMAGE: Summary.Image, HISTO: HistogramProto, AUDIO: Summary.Audio}[form]
     try:
-        message = kind.FromString(stored)
-    except (DecodeError, UnicodeDecodeError):
-        detail = f"its bytes are not a {kind.DESCRIPTOR.full_name}"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+        message = parse_message(stored, kind)
+    except InvalidArgumentError:
+        raise _malformed(f"its bytes are not a {kind.DESCRIPTOR.full_name}") from None
     if form == IMAGE:
         return Image(message.width, message.height, (message.encoded_image_string,))
     if form == AUDIO:
         return (message.encoded_audio_string,)
     counts, limits = np.array(message.bucket), np.array(message.bucket_limit)
     if counts.size != limits.size:
-        detail = f"a histogram has {counts.size} counts, but {limits.size} limits"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+        raise _malformed(f"a histogram has {counts.size} counts, but {limits.size} limits")
     # Left edge, right edge and count of the buckets, without empty ones at the ends.
     filled = np.flatnonzero(counts > 0)
     if not filled.size:

@@ -7,8 +7,6 @@
     unpack  files of records to folders of images
 """
 
-from __future__ import annotations
-
 from tfrecord_lite.apps.images.image import decode_image, decode_images, encode_image, image_row
 from tfrecord_lite.apps.images.pack import ImageReport, pack_images
 from tfrecord_lite.apps.images.unpack import unpack_images

@@ -1,12 +1,8 @@
 """Images in records: from a file's content to pixels and back, with Pillow.
 
-An encoded image is the content of a JPEG, PNG, ... file in a bytes feature, usually called
-``image/encoded``. Other features hold its format and size, under the names that ImageNet's
-scripts use. A decoded image is an array (height, width, channels) of uint8, or of uint16 or float32
-if these are asked for.
-
-Pillow is imported when a function here is called. Only formats that Pillow decodes itself
-are opened (:data:`FORMATS`), none for which it would start another program.
+Features have the names that ImageNet's scripts use: ``image/encoded`` is a file's content. Only
+formats that Pillow, which is imported on demand, decodes itself are opened (:data:`FORMATS`), none
+for which it would start another program.
 """
 
 from __future__ import annotations
@@ -23,13 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, ObjectArray
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    errors_at,
-    require_int,
-)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, require_int
 from tfrecord_lite.options import hinted, num_processors
 
 __all__ = ["FORMATS", "decode_image", "decode_images", "encode_image", "image_row"]
@@ -54,21 +44,18 @@ def decode_image(
     Parameters
     ----------
     contents : bytes, or object array of bytes, shape ()
-        A file's content in one of :data:`FORMATS`, also as :func:`parse_single_example`
-        returns it.
+        A file's content in one of :data:`FORMATS`.
     channels : int, optional
-        1 for grey, 3 for RGB, 4 for RGBA; 0 for those of the image. Palettes become RGB, or
-        RGBA if they have transparency.
+        1 for grey, 3 for RGB, 4 for RGBA; 0 for the image's own. Palettes become RGB, or RGBA if they have
+        transparency.
     dtype : dtype, optional
-        uint8, to which 16-bit numbers lose the lower 8 bits; uint16, which keeps them, and to which 8 bits are
-        scaled; or float32, for PNGs whose four channels are the bytes of one number, as those of
-        TensorFlow Datasets' ``Image(dtype=float32)``.
+        uint8, to which 16-bit numbers lose the lower 8 bits; uint16, to which 8 bits are scaled; or float32, for
+        PNGs whose four channels are the bytes of one number, as of TensorFlow Datasets' ``Image(dtype=float32)``.
 
     Returns
     -------
     array of `dtype`, shape (height, width, channels)
-        The pixels, in memory of their own. Only the first picture of an animation; the orientation in
-        EXIF data is not applied.
+        The pixels; of an animation, the first picture. The orientation in EXIF data is not applied.
 
     Raises
     ------
@@ -77,10 +64,8 @@ def decode_image(
         ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
         ``BAD_ARGUMENT`` for other `channels`; ``UNSUPPORTED`` for another `dtype`, or float32 of
         an image without 4 channels.
-    TypeError
-        If `contents` is not bytes, or `channels` not an integer.
-    ImportError
-        If Pillow is not installed.
+    TypeError, ImportError
+        If `contents` is not bytes, or Pillow is not installed.
 
     Examples
     --------
@@ -107,8 +92,7 @@ def decode_images(
     column : object array of bytes, BytesColumn, or list of bytes
         A file's content each, as parsers return them.
     size : (int, int), optional
-        Height and width to which the images are resized, by averaging. A JPEG that is much larger is decoded at a
-        fraction of its size.
+        Height and width to which the images are resized, by averaging.
     num_threads : int, optional
         By default one for each processor.
     channels : int, default 3
@@ -123,11 +107,9 @@ def decode_images(
 
     Raises
     ------
-    InvalidArgumentError
-        As :func:`decode_image`; its `index` is the number of the image. ``BAD_ARGUMENT`` for a `size` that is
-        not positive, and for one with ``channels=0``.
-    TypeError, ImportError
-        As :func:`decode_image`.
+    InvalidArgumentError, TypeError, ImportError
+        As :func:`decode_image`; `index` is the number of the image. ``BAD_ARGUMENT`` for a `size` that is not
+        positive, and for one with ``channels=0``.
 
     Examples
     --------
@@ -142,17 +124,14 @@ def decode_images(
     if len(getattr(column, "shape", ())) > 1:
         detail = "column must have one dimension: give column[column != b''] of padded frames, without the padding, "
         raise TypeError(f"{detail}or the flat_values of a RaggedTensor, or a row")
-    contents = list(column)
+    contents, kind = list(column), _checked_dtype(dtype)
     require_pillow()
-    kind = _checked_dtype(dtype)
 
     def pixels(number: int) -> AnyArray:
         with errors_at(index=number):
             return _pixels(contents[number], channels, size, kind)
 
-    if num_threads is not None:
-        num_threads = require_int("num_threads", num_threads, 1)
-    with ThreadPoolExecutor(num_threads or num_processors()) as threads:
+    with ThreadPoolExecutor(threads_of(num_threads)) as threads:
         decoded = threads.map(pixels, range(len(contents)))
         if size is None:
             return list(decoded)
@@ -162,11 +141,16 @@ def decode_images(
         return out
 
 
+def threads_of(num_threads: int | None) -> int:
+    """Check the argument of that name; None is the number of processors."""
+    return num_processors() if num_threads is None else require_int("num_threads", num_threads, 1)
+
+
 def _check_channels(channels: int, *, is_sized: bool = False) -> None:
     expected = [number for number in _MODES if number or not is_sized]
     if require_int("channels", channels) not in expected:
         start = f"channels is {channels!r}, expected one of "
-        raise argument_error(start + ", ".join(map(str, expected)))
+        raise _error(start + ", ".join(map(str, expected)), Reason.BAD_ARGUMENT)
 
 
 def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -177,10 +161,7 @@ def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     return kind
 
 
-def _pixels(
-    contents: Any, channels: int, size: tuple[int, int] | None, dtype: np.dtype[Any]
-) -> AnyArray:
-    """Return the pixels of one image."""
+def _pixels(contents: Any, channels: int, size: tuple[int, int] | None, dtype: Any) -> AnyArray:
     contents = _content_of(contents)
     picture = _opened(contents)
     with _decoding(picture, contents) as data:
@@ -257,11 +238,7 @@ def _resized(pixels: AnyArray, size: tuple[int, int]) -> AnyArray:
 
 
 @hinted
-def encode_image(
-    image: npt.ArrayLike,
-    format: str = "png",  # noqa: A002 - what everybody calls it
-    quality: int = _QUALITY,
-) -> bytes:
+def encode_image(image: npt.ArrayLike, format: str = "png", quality: int = _QUALITY) -> bytes:  # noqa: A002
     r"""Encode an image.
 
     Parameters
@@ -282,13 +259,10 @@ def encode_image(
     Raises
     ------
     InvalidArgumentError
-        ``BAD_SHAPE`` for an array of another shape, or without pixels; ``UNSUPPORTED`` for
-        another dtype or format, and for channels or a size that the format cannot have;
-        ``BAD_ARGUMENT`` for another `quality`.
-    TypeError
-        If `quality` is not an integer, or `format` not a str.
-    ImportError
-        If Pillow is not installed.
+        ``BAD_SHAPE`` for an array of another shape, or without pixels; ``UNSUPPORTED`` for another dtype or
+        format, and for channels or a size that the format cannot have; ``BAD_ARGUMENT`` for another `quality`.
+    TypeError, ImportError
+        If `quality` is not an integer, or `format` not a str; if Pillow is not installed.
 
     Examples
     --------
@@ -303,7 +277,7 @@ def encode_image(
         raise _error(detail, Reason.UNSUPPORTED)
     quality = require_int("quality", quality)
     if not 1 <= quality <= 100:
-        raise argument_error(f"quality is {quality}, expected 1 to 100")
+        raise _error(f"quality is {quality}, expected 1 to 100", Reason.BAD_ARGUMENT)
     try:
         pixels = np.asarray(image)
     except ValueError:
@@ -343,10 +317,9 @@ def image_row(
     Parameters
     ----------
     image : bytes, bytearray, memoryview or uint8 array
-        A file's content, kept as it is; or pixels to encode, also as a memoryview with two or
-        three dimensions.
+        A file's content, kept as it is; or pixels to encode, also a memoryview of two or three dimensions.
     label : int, optional
-        The value of ``image/class/label``; without it, there is no such feature.
+        The value of ``image/class/label``.
     format, quality
         As for :func:`encode_image`, if `image` is pixels.
 
@@ -358,13 +331,8 @@ def image_row(
 
     Raises
     ------
-    InvalidArgumentError
-        As :func:`encode_image`; ``MALFORMED`` for bytes that do not begin as an image does.
-        They are not decoded.
-    TypeError
-        As :func:`encode_image`; if `label` is not an integer.
-    ImportError
-        If Pillow is not installed.
+    InvalidArgumentError, TypeError, ImportError
+        As :func:`encode_image`; ``MALFORMED`` for bytes, which are not decoded, that do not begin as an image.
 
     Examples
     --------
@@ -373,14 +341,12 @@ def image_row(
     {'image/format': b'png', 'image/height': 2, 'image/width': 3, 'image/channels': 3, \
 'image/class/label': 7}
     """
-    number = None if label is None else require_int("label", label)
-    if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
-        image = image[()]
-    is_encoded = isinstance(image, bytes | bytearray)
-    is_encoded |= isinstance(image, memoryview) and image.ndim == 1
-    encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
-    row = image_features(encoded)
-    return row if number is None else row | {"image/class/label": number}
+    labels = {} if label is None else {"image/class/label": require_int("label", label)}
+    content = _item_of(image)
+    is_encoded = isinstance(content, bytes | bytearray)
+    is_encoded |= isinstance(content, memoryview) and content.ndim == 1
+    encoded = bytes(content) if is_encoded else encode_image(content, format, quality)
+    return image_features(encoded) | labels
 
 
 def image_features(contents: bytes, *, is_checked: bool = False) -> dict[str, Any]:
@@ -418,10 +384,14 @@ def require_pillow() -> Any:
     return Image
 
 
+def _item_of(image: Any) -> Any:
+    """Return the element of an object array of shape (); anything else as it is."""
+    is_item = isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0
+    return image[()] if is_item else image
+
+
 def _content_of(image: Any) -> bytes:
-    """Return the bytes of one image, also from an array of shape ()."""
-    if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
-        image = image[()]
+    image = _item_of(image)
     if not isinstance(image, bytes | bytearray | memoryview):
         advice = ""
         if image is None or image is np.ma.masked:

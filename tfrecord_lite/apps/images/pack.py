@@ -1,15 +1,11 @@
 """pack_images: a folder or list of images to TFRecord files.
 
-A *manifest* is a CSV, Parquet or JSON-lines file with a row per image: its path, its label, and
-other columns, which become features.
-
 ::
 
     folder ───find_images───╮
-    manifest ─read_manifest─┴─> Pictures ─number_classes─threads: read, check──> rows ──save──> shards, sidecars
+    manifest ─read_manifest─┴─> Pictures ──numbered──threads: read, check──> rows ──save──> shards, sidecars
 
-A record has the features of TensorFlow's scripts for ImageNet and slim; ``image/encoded`` is the
-file's content as it is. All files of a call appear together, or none does.
+Records have the features of TensorFlow's scripts for ImageNet and slim.
 """
 
 from __future__ import annotations
@@ -29,22 +25,15 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
+from tfrecord_lite import errors, schema_of
 from tfrecord_lite import extension as ext
-from tfrecord_lite import schema_of
 from tfrecord_lite.apps.endings import format_of
-from tfrecord_lite.apps.images.image import image_features, require_pillow
+from tfrecord_lite.apps.images.image import image_features, require_pillow, threads_of
 from tfrecord_lite.apps.tables.formats import open_source
 from tfrecord_lite.apps.tables.table import check_columns
-from tfrecord_lite.errors import (
-    DamageReport,
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    errors_at,
-    require_int,
-)
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.extension import StorageOptions
-from tfrecord_lite.options import ReadSettings, WriteOptions, num_processors
+from tfrecord_lite.options import ReadSettings, WriteOptions
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.sniff import recognize
@@ -56,7 +45,6 @@ Path = str | os.PathLike[str]
 __all__ = ["pack_images"]
 
 LABELS_NAME = "labels.txt"
-_OF_MANIFEST = "path_column", "label_column", "root"
 _READ_AHEAD = 8
 """Images that are read at a time, of each thread."""
 _MAX_BYTES = 2**31 - 2**20
@@ -101,53 +89,45 @@ def pack_images(
     Parameters
     ----------
     source : str or PathLike
-        A folder with a folder of images for each class, at any depth, or with images only, which
-        then have no class. Links are followed. Or a *manifest*: a ``.csv``, ``.tsv``,
-        ``.parquet`` or ``.jsonl`` file with a row per image.
+        A folder with a folder of images, at any depth, for each class, or with images only, which then
+        have no class. Links are followed. Or a *manifest*: a ``.csv``, ``.tsv``, ``.parquet`` or
+        ``.jsonl`` file with a row per image.
     path : str or PathLike
         The file to write, or shards (``"train@8.tfrecord"``), as for :func:`save`.
     labels : str, PathLike or sequence of str, optional
-        The names of the classes in the order of their numbers, or a file with one per line;
-        by default all names that are found, sorted.
+        The names of the classes by number, or a file with one per line; by default all, sorted.
     check : bool, default True
         Decode each image. False reads the headers only.
     shuffle : bool, default True
-        Shuffle the images; False keeps them sorted by class and name, or as in the manifest.
+        False keeps the images sorted by class and name, or in the order of the manifest.
     seed : int, default 0
         One seed gives one order, on every machine.
-    num_shards : int, optional
-        As for :func:`save`.
+    num_shards, overwrite, progress
+        As for :func:`save`; `progress` counts images.
     on_error : {"raise", "skip"}, optional
-        What to do about images that are damaged, empty, cannot be read or are not images: raise
-        an error and write nothing, or leave them out and list them in the report.
-    overwrite : bool, default False
-        Replace files that exist.
-    progress : bool or callable, optional
-        As for :func:`save`; counts images.
+        What to do about files that are damaged, empty, unreadable or not images: raise an error and write
+        nothing, or leave them out and list them in the report.
     **options
-        In a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
-        one, with texts, the names of classes, or with integers, which are kept; and `root`, the folder that
-        its paths are relative to, by default its own. Other columns become features of their names.
-        `num_threads` are the images to read and check at a time, by default one per processor. How files
-        are written, see :class:`WriteOptions`.
+        For a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
+        one, with the names of classes, or with integers, which are kept; and `root`, the folder that its
+        paths are relative to, by default its own. Other columns become features of their names.
+        `num_threads`: how many images to read and check at a time, by default one per processor. See
+        :class:`WriteOptions` for how files are written.
 
     Returns
     -------
     ImageReport
-        Numbers of images, bytes and classes, the files, and what was left out.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` with ``on_error="raise"`` about the first of the images that cannot be
-        packed, or if none can; ``BAD_ARGUMENT`` for a manifest or a labels file that does not
-        fit, if no image is found, and as :func:`save`.
+        ``MALFORMED`` with ``on_error="raise"`` about the first image that cannot be packed, or if none
+        can; ``BAD_ARGUMENT`` for a manifest or labels that do not fit, and if no image is found.
     FileExistsError
         If a file would be replaced, without `overwrite`; also a labels file with other names.
-    OSError
-        If `source` cannot be read, or the files cannot be written.
-    ImportError
-        If Pillow is not installed (the extra ``image``), or pyarrow for a manifest (``arrow``).
+    OSError, ImportError
+        If a file cannot be read or written; if Pillow (the extra ``image``), or for a manifest pyarrow
+        (``arrow``), is not installed.
 
     Notes
     -----
@@ -156,10 +136,7 @@ def pack_images(
     ``image/channels``, ``image/colorspace`` (``RGB`` or ``grayscale``), ``image/filename`` (the
     path in the folder of its class, or the last part of a manifest's path), ``image/class/label`` (int64) and
     ``image/class/text``. A sidecar with the schema is beside each file, and ``labels.txt`` with
-    the names of the classes, one per line, beside them all.
-
-    Memory holds a few images at a time. Hidden files, and files with names that are not those
-    of images, are counted.
+    the names of the classes, one per line, beside them all. All files of a call appear together, or none does.
 
     Examples
     --------
@@ -176,10 +153,7 @@ def pack_images(
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
     settings: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
-    num_threads = settings.pop("num_threads", None)
-    num_threads = require_int(
-        "num_threads", num_processors() if num_threads is None else num_threads, 1
-    )
+    num_threads = threads_of(settings.pop("num_threads", None))
     if num_shards is not None:
         require_int("num_shards", num_shards, 1)
     require_int("seed", seed)
@@ -194,7 +168,7 @@ def pack_images(
         pictures = find_images(source, report)
     else:
         pictures, more = read_manifest(source, report, **of_manifest)
-    pictures, classes = number_classes(pictures, None if labels is None else read_labels(labels))
+    pictures, classes = numbered(pictures, None if labels is None else read_labels(labels))
     if not pictures and not report.problems:
         others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {others}", source=source)
@@ -228,7 +202,6 @@ def pack_images(
 
 
 def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str = "") -> None:
-    """Raise FileExistsError if a file would be replaced."""
     for path in paths:
         if ext.is_url(path):
             filesystem, place = ext.remote_place(path, storage_options)
@@ -240,7 +213,6 @@ def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str
 
 
 def _write_labels(path: str, classes: list[str], storage_options: StorageOptions) -> None:
-    """Write the names of classes, one per line."""
     file = ext.open_output(path, atomic=True, storage_options=storage_options)
     file.write(["".join(f"{name}\n" for name in classes).encode()])
     file.finish()
@@ -248,12 +220,11 @@ def _write_labels(path: str, classes: list[str], storage_options: StorageOptions
 
 
 def _not_packed(report: ImageReport) -> NotPackedError:
-    """Return the error about the first of the images that cannot be packed."""
     report.problems.sort()
     first, n_bad = report.problems[0], plural(len(report.problems), "image")
     advice = "; on_error='skip' leaves them out" if report.num_images else ""
     detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{advice})"
-    error = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
+    error = NotPackedError(errors.Reason.MALFORMED, source=first.path, detail=detail)
     error.report = report
     return error
 
@@ -263,7 +234,6 @@ class _NothingWrittenError(Exception):
 
 
 def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
-    """Return the schema of all rows, with the other columns of a manifest."""
     one = np.zeros(1, np.int64)
     columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
     columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
@@ -272,17 +242,15 @@ def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
         columns[LABEL_KEY] = one
     if any(picture.text is not None for picture in pictures):
         columns[TEXT_KEY] = [""]
-    own = schema_of(columns)
-    if more is None:
-        return own
+    own, more = schema_of(columns), more or Schema({})
     return Schema({**own, **more}, {**own.originals, **more.originals})
 
 
 @dataclass
 class _Rows:
-    """The features of each image that can be packed; what was packed is counted in the report.
+    """The features of each image that can be packed, which are counted in the report.
 
-    Its length is how many rows there are if none is left out, so that they are divided while they are read.
+    Its length, which includes images left out, lets `save` divide the rows while they are read.
     """
 
     pictures: list[Picture]
@@ -313,18 +281,16 @@ class _Rows:
                         continue
                     report.num_images += 1
                     report.num_bytes += len(content["image/encoded"])
-                    is_coloured = content["image/channels"] > 2
-                    row: dict[str, Any] = {
-                        **content,
-                        "image/colorspace": "RGB" if is_coloured else "grayscale",
-                        FILENAME_KEY: picture.filename,
-                        LABEL_KEY: picture.number,
-                        TEXT_KEY: picture.text,
-                        **picture.more,
-                    }
-                    yield {name: value for name, value in row.items() if value is not None}
+                    yield _row(picture, content)
         if not report.num_images or (self.is_strict and report.problems):
             raise _NothingWrittenError
+
+
+def _row(picture: Picture, content: dict[str, Any]) -> dict[str, Any]:
+    names = {FILENAME_KEY: picture.filename, LABEL_KEY: picture.number, TEXT_KEY: picture.text}
+    color = {"image/colorspace": "RGB" if content["image/channels"] > 2 else "grayscale"}
+    row: dict[str, Any] = {**content, **color, **names, **picture.more}
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _read(path: str, *, is_checked: bool) -> dict[str, Any] | str:
@@ -347,10 +313,8 @@ def _read(path: str, *, is_checked: bool) -> dict[str, Any] | str:
 # -------------------------------------------------------------------------------- lists
 
 LABEL_KEY, TEXT_KEY, FILENAME_KEY = "image/class/label", "image/class/text", "image/filename"
-FEATURES = frozenset(
-    [LABEL_KEY, TEXT_KEY, FILENAME_KEY]
-    + [f"image/{n}" for n in ("encoded", "format", "height", "width", "channels", "colorspace")]
-)
+_OTHER_FEATURES = ("encoded", "format", "height", "width", "channels", "colorspace")
+FEATURES = {LABEL_KEY, TEXT_KEY, FILENAME_KEY, *(f"image/{name}" for name in _OTHER_FEATURES)}
 """The features of a record."""
 
 ENDINGS: dict[str, tuple[str, ...]] = {
@@ -396,7 +360,7 @@ class ImageReport:
     classes: list[str] = field(default_factory=list)
     """Names of their classes; :func:`pack_images` has them in the order of their numbers."""
     paths: list[str] = field(default_factory=list)
-    """The files of records, or the folder of images, that were written; empty if nothing was."""
+    """The files of records, or the folder of images, that were written."""
     labels_path: str | None = None
     """The file with the names of the classes."""
     problems: list[ImageProblem] = field(default_factory=list)
@@ -405,16 +369,14 @@ class ImageReport:
     """Hidden files and folders in the folder of images."""
     num_other: int = 0
     """Files in the folder of images that are not images by their names."""
-    damage: DamageReport | None = None
-    """Of :func:`unpack_images` with ``on_error="skip"``: damaged places in the files of records."""
+    damage: errors.DamageReport | None = None
+    """Of :func:`unpack_images` with ``on_error="skip"``: damage in the files of records."""
     seconds: float = 0.0
-    """How long it took."""
 
     def __repr__(self) -> str:
         """Count images, classes and problems."""
         parts = [plural(self.num_images, "image"), plural(len(self.classes), "class", "classes")]
-        if self.problems:
-            parts.append(plural(len(self.problems), "problem"))
+        parts += [plural(len(self.problems), "problem")] if self.problems else []
         return f"<ImageReport: {', '.join(parts)}>"
 
 
@@ -437,9 +399,8 @@ def sniff(head: bytes) -> str | None:
     >>> sniff(b"GIF89a"), sniff(b"text")
     ('gif', None)
     """
-    label = recognize(head)
-    name = "" if label is None else label.format.lower()
-    return name if name in ENDINGS else None
+    media = recognize(head)
+    return media.format.lower() if media and media.format.lower() in ENDINGS else None
 
 
 # ------------------------------------------------------------------------------- folders
@@ -447,8 +408,7 @@ def sniff(head: bytes) -> str | None:
 
 def find_images(folder: str, report: ImageReport) -> list[Picture]:
     """List the images below a folder, sorted; the folders in it are the classes."""
-    with os.scandir(folder):  # raises if there is none
-        pass
+    os.scandir(folder).close()  # raises if there is none
     pictures = []
     for path in _walk(folder, report, ()):
         ending = os.path.splitext(path)[1].lower()
@@ -461,15 +421,15 @@ def find_images(folder: str, report: ImageReport) -> list[Picture]:
             continue
         text, is_below, below = name.partition("/")
         pictures.append(Picture(path, below, sys.intern(text)) if is_below else Picture(path, name))
-    if any(picture.text is not None for picture in pictures):
+    classed = [picture for picture in pictures if picture.text is not None]
+    if classed:
         detail = "not in the folder of a class, as others are"
         report.problems += [ImageProblem(p.path, detail) for p in pictures if p.text is None]
-        pictures = [picture for picture in pictures if picture.text is not None]
-    return sorted(pictures, key=lambda picture: (picture.text or "", picture.filename))
+    return sorted(classed or pictures, key=lambda picture: (picture.text or "", picture.filename))
 
 
 def _walk(folder: str, report: ImageReport, above: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths of all files below a folder, but for hidden ones; follow links, but not in circles."""
+    """Yield the paths of all files below a folder that are not hidden; follow links, but not in circles."""
     here = os.path.realpath(folder)
     if here in above:
         report.problems.append(ImageProblem(folder, "a link to a folder that it is in"))
@@ -497,11 +457,7 @@ def _begins_as_image(path: str) -> bool:
 
 
 def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text.encode(errors="ignore").decode() == text
 
 
 # ----------------------------------------------------------------------------- manifests
@@ -528,7 +484,7 @@ def read_manifest(
     check_columns(columns, names, path)
     others = [name for name in names if name not in {*columns, *FEATURES}]
     others = [name for name in others if table[name].null_count < len(table)]
-    with errors_at(source=path):
+    with errors.errors_at(source=path):
         schema = _with_float32(schema_of(table.select(others))) if others else None
     images = table[path_column].to_pylist()
     labels = [None] * len(table) if label_column is None else table[label_column].to_pylist()
@@ -543,12 +499,9 @@ def read_manifest(
         elif label is None and label_column is not None:
             report.problems.append(ImageProblem(place, f"the label of {image} is missing"))
         else:
-            picture = Picture(os.path.join(folder, image), os.path.basename(image), more=more)
-            if are_texts:
-                picture = picture._replace(text=label)
-            elif label is not None:
-                picture = picture._replace(number=_whole(label, place))
-            pictures.append(picture)
+            text, whole = (label, None) if are_texts else (None, _whole(label, place))
+            names = os.path.join(folder, image), os.path.basename(image)
+            pictures.append(Picture(*names, text, whole, more))
     return pictures, schema
 
 
@@ -574,8 +527,10 @@ def _table_of(path: str, kind: str, path_column: str) -> Any:
     return table
 
 
-def _whole(label: Any, place: str) -> int:
-    """Return the number of a label, which may be a float where others are missing."""
+def _whole(label: Any, place: str) -> int | None:
+    """Return the number of a label, which may be a float where others are missing; None without labels."""
+    if label is None:
+        return None
     if isinstance(label, int | float) and label == label // 1 and abs(label) < 2**63:
         return int(label)
     detail = f"the label is {label!r:.40}, expected a text or an integer; name another label_column"
@@ -606,35 +561,27 @@ def read_labels(labels: Path | Sequence[str]) -> list[str]:
     return names
 
 
-def number_classes(
-    pictures: list[Picture], names: list[str] | None
-) -> tuple[list[Picture], list[str]]:
+def numbered(pictures: list[Picture], names: list[str] | None) -> tuple[list[Picture], list[str]]:
     """Return the images with the name and number of each class, and the names by number.
 
     Numbers that a manifest has are kept, and named if there are names.
     """
     if any(picture.number is not None for picture in pictures):
-        return [_named(picture, names or []) for picture in pictures], names or []
+        return [_named(picture, names) for picture in pictures] if names else pictures, names or []
     own_names = sorted({picture.text for picture in pictures if picture.text is not None})
     classes = own_names if names is None else names
-    numbers = {name: i for i, name in enumerate(classes)}
+    numbers: dict[str | None, int] = {name: i for i, name in enumerate(classes)}
     for name in own_names:
         if name not in numbers:
             detail = f"the class {name!r} is not in the labels file{nearest(name, classes)}"
             raise argument_error(detail)
         if "\n" in name or "\r" in name:
             raise argument_error(f"the name of the class {name!r} has a line break; rename it")
-    return [
-        picture if picture.text is None else picture._replace(number=numbers[picture.text])
-        for picture in pictures
-    ], classes
+    return [p._replace(number=numbers.get(p.text)) for p in pictures], classes
 
 
 def _named(picture: Picture, names: list[str]) -> Picture:
-    """Return an image whose class has a number, with the name of the class if there are names."""
     number = picture.number or 0
-    if not names:
-        return picture
     if not 0 <= number < len(names):
         detail = f"the label {number} of {picture.path} is not in the labels file, which has"
         raise argument_error(f"{detail} {plural(len(names), 'name')}")

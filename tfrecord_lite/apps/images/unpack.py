@@ -3,8 +3,6 @@
 ::
 
     records ──decode_examples──> contents ──> FOLDER/class/name
-
-The folder appears when it is complete, or not at all.
 """
 
 from __future__ import annotations
@@ -61,38 +59,31 @@ def unpack_images(
     folder : str or PathLike
         The folder to make; it must not exist, or be empty. It appears complete or not at all.
     image_key, filename_key, label_key, text_key : str, optional
-        The features with the image, its file's name, the number and the name of its class. By default
-        those of :func:`pack_images`, or others with a usual name; the image is else the one feature
-        whose bytes begin as an image does.
+        The features with the image, its file's name, the number and the name of its class. By default as
+        :func:`pack_images` and others name them; or the only feature whose bytes begin as an image does.
     progress : bool or callable, optional
         As for :func:`load`; counts records.
     **options
-        How files are read, see :class:`ReadOptions`. Records without an image are left out too, unless
-        `on_error` is ``"raise"``.
+        See :class:`ReadOptions`. Records without an image are left out too, unless `on_error` is ``"raise"``.
 
     Returns
     -------
     ImageReport
-        Numbers of images and bytes, the classes' names, the folder, and what was left out.
 
     Raises
     ------
     InvalidArgumentError
-        ``MISSING`` with ``on_error="raise"`` about a record without an image, and if there is
-        none at all; ``MALFORMED`` for a record that is not an Example.
-    DataLossError
-        With ``on_error="raise"`` about a damaged record.
-    OSError
-        If `folder` is not empty or cannot be written, or a file cannot be read.
+        ``MISSING`` with ``on_error="raise"`` about a record without an image, and if there is none at all;
+        ``MALFORMED`` for a record that is not an Example.
+    DataLossError, OSError
+        For a damaged record; if `folder` is not empty or cannot be written, or a file cannot be read.
 
     Notes
     -----
-    Nothing is written outside of `folder`, whatever the records say. A name with ``..``, or an
-    absolute one, is cut to its last part; of two equal names the second gets a number, as do
-    those of a feature with several images. Names
-    that Windows reserves begin with an underscore. A name without an image's ending gets that
-    of the format; without a name, it is the record's number. Contents are not changed or checked.
-    Other features are not written; :func:`load` and ``tfrecord convert`` make tables of them.
+    Nothing is written outside of `folder`, whatever the records say: a name with ``..``, or an absolute one,
+    is cut to its last part. Equal names get numbers. Names that Windows reserves begin with an underscore.
+    A name without an image's ending gets that of the format; the default name is the record's number.
+    Contents are not changed or checked. Other features are not written.
 
     Examples
     --------
@@ -135,14 +126,13 @@ def unpack_images(
                     continue
                 for image in images:
                     _write(temporary, image.parts, image.content, numbers)
-                    if image.class_name is not None:
-                        classes.add(image.class_name)
                     report.num_bytes += len(image.content)
+                classes |= {image.class_name for image in images if image.class_name}
                 report.num_images += len(images)
         for name, key in keys.items():
             if key not in (None, *features):
-                detail = f"{name}_key: no record has a feature {key!r}{choices(key, features)}"
-                raise argument_error(detail)
+                others = choices(key, features)
+                raise argument_error(f"{name}_key: no record has a feature {key!r}{others}")
         if not report.num_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
             reason = f"; in the first {report.problems[0].detail}" if report.problems else ""
@@ -178,12 +168,11 @@ def _new_folder(place: Path) -> Iterator[Path]:
 
 
 class _Image(NamedTuple):
-    """The image of a record."""
-
     content: bytes
     parts: list[str]
     """The ending of its path."""
-    class_name: str | None
+    class_name: str
+    """Empty if it has none."""
 
 
 def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) -> list[_Image] | str:
@@ -193,10 +182,10 @@ def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) ->
     if not contents or not isinstance(contents[0], bytes):
         what = "is missing" if image_key not in row else "has no byte strings"
         return f"the feature {image_key!r} {what}"
-    values = {
-        name: _scalar(row.get(keys.get(name) or next((key for key in usual if key in row), "")))
-        for name, usual in _USUAL.items()
-    }
+    values: dict[str, Any] = {}
+    for name, usual in _USUAL.items():
+        column = row.get(keys.get(name) or next(filter(row.__contains__, usual), ""))
+        values[name] = column.tolist()[0] if column is not None and len(column) == 1 else None
     class_name = _text(values["text"]) or _text(values["label"])
     if not class_name and isinstance(values["label"], int):
         class_name = str(values["label"])
@@ -210,15 +199,14 @@ def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) ->
         if os.path.splitext(parts[-1])[1].lower() not in pack.IMAGE_ENDINGS:
             parts[-1] += ending
         path = [class_name, *parts] if class_name else parts
-        images.append(_Image(content, path, class_name or None))
+        images.append(_Image(content, path, class_name))
     return images
 
 
 def _advice(row: dict[str, Any], record: bytes) -> str:
-    """Return what to do about a record without an image."""
     if decode_sequence_example(record)["feature_lists"]:
         return "; SequenceExamples are not unpacked, read_batches and decode_images do it"
-    names = sorted(name for name in row if row[name].dtype == object and row[name].size)[:20]
+    names = sorted(_bytes_keys(row))[:20]
     is_like_one = any(pack.sniff(row[name][0][:32]) for name in names)
     lead = "" if is_like_one else "; no feature begins as an image does"
     return f"{lead}; give image_key, one of: {', '.join(map(repr, names))}" if names else lead
@@ -251,11 +239,6 @@ def _write(root: Path, parts: list[str], content: bytes, numbers: dict[str, int]
             return
 
 
-def _scalar(values: Any) -> Any:
-    """Return the value of a feature with one; None for others."""
-    return values.tolist()[0] if values is not None and len(values) == 1 else None
-
-
 def _text(value: Any) -> str:
     """Return a byte string that is text; an empty text for other values."""
     with contextlib.suppress(AttributeError, UnicodeDecodeError):
@@ -267,11 +250,12 @@ def _image_key(row: dict[str, Any]) -> str:
     """Return the usual key of images, or else the only one whose bytes begin as an image does."""
     if "image/encoded" in row:
         return "image/encoded"
-    keys = []
-    for name, values in row.items():
-        if values.dtype == object and values.size and pack.sniff(values[0][:32]):
-            keys.append(name)
+    keys = [name for name in _bytes_keys(row) if pack.sniff(row[name][0][:32])]
     return keys[0] if len(keys) == 1 else "image/encoded"
+
+
+def _bytes_keys(row: dict[str, Any]) -> list[str]:
+    return [name for name, values in row.items() if values.dtype == object and values.size]
 
 
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
@@ -303,5 +287,4 @@ def _component(name: str) -> str:
 
 
 def _fitted(stem: str, ending: str) -> str:
-    """Return a name of at most 255 bytes."""
     return stem.encode()[: _MAX_NAME - len(ending.encode())].decode(errors="ignore") + ending

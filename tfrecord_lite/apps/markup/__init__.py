@@ -3,13 +3,9 @@
 ::
 
     tables    Html, and panels of small tables, for notebooks
-    cells     a value as a cell: a number, a text, a picture
+    cells     a value as a cell: a number, a text, a picture (with Pillow if it is installed)
     charts    histograms, bars and sparklines as SVG
-    pictures  thumbnails of encoded images, with Pillow if it is installed
 
-All text is escaped here: a ``str`` is text, :class:`tables.Html` is markup. There are no scripts, and
-sizes are bounded. Colours come from CSS, so that a page decides, light or dark. No I/O, no
-knowledge of records.
+All text is escaped here: a ``str`` is text, :class:`tables.Html` is markup. There are no scripts, and sizes are
+bounded. Colours come from CSS.
 """
-
-from __future__ import annotations

@@ -8,9 +8,12 @@
     byte string          a picture, a sound, a tensor, a text, or hex: whichever it is first
     rows, steps          the first few, below each other
 
-Cells are cheap and small for values of any size: only what is shown is looked at, and only the
-beginning of what is long. One :class:`Cells` makes the cells of one page or table, and takes what they
-cost from one :class:`Budget`. On a page, a cell has *details* as well: the whole, up to a bound.
+Cells are cheap and small for values of any size: only what is shown is looked at. One :class:`Cells` makes the
+cells of one page or table, and takes their cost from one :class:`Budget`. On a page, a cell also has *details*:
+the whole, up to a bound.
+
+Pillow makes the pictures, of the formats that browsers show; images of too many pixels are not decoded, nor
+JPEGs that go over them too often.
 
 Classes: ``v-number``, ``v-numbers``; ``v-text``, ``v-long`` (<bdi>); ``v-hex`` (<code>); ``v-texts`` (<ul> of several
 byte strings), ``v-steps`` (<ol>); ``v-picture``, ``v-pixelated`` (<img>), ``v-audio``, ``v-caption``; ``v-more``,
@@ -21,15 +24,16 @@ from __future__ import annotations
 
 import base64
 import io
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.apps.markup import pictures
 from tfrecord_lite.apps.markup.charts import short_number
-from tfrecord_lite.apps.markup.pictures import Budget, Thumbnail
 from tfrecord_lite.apps.markup.tables import Cell, Html, escaped, quoted, visible
 from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
 from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
@@ -44,13 +48,21 @@ _MAX_VALUES, _MAX_STEPS, _MAX_STEPS_OF_PAGE = 8, 3, 24
 _MAX_TEXT, _MAX_SMALL_TEXT, _MAX_HEX = 160, 40, 16
 _MAX_WHOLE_NUMBERS, _MAX_WHOLE_TEXT, _MAX_WHOLE_HEX, _MAX_WHOLE_LINES = 4096, 20_000, 1024, 64
 """The most numbers, characters, bytes and lines in the details."""
-_MAX_EXAMINED_NUMBERS = 1 << 20
-_MAX_TENSOR_BYTES = 32 << 20
-_MAX_SOUND_BYTES = 2 << 20
+_MAX_EXAMINED_NUMBERS, _MAX_TENSOR_BYTES, _MAX_SOUND_BYTES = 1 << 20, 32 << 20, 2 << 20
 _SIZE, _PAGE_SIZE, _SMALL_SIZE, _LARGE_SIZE = 96, 128, 64, 1024  # pixels of pictures
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
 _ENLARGED_SIZE = 256
 """The size of an image whose pixels are shown one by one."""
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
+"""Shown by browsers, as Pillow names them."""
+_MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
+"""Larger images are not decoded. For a JPEG, an eighth of the rows may be enough."""
+_MAX_ENCODED_BYTES = 64 << 20
+_START_OF_SCAN = b"\xff\xda"
+_FREE_SCANS = 16
+"""A progressive JPEG has about ten scans; in a few bytes it may have thousands, each over all pixels."""
+_EXACT_SIZE = 64
+"""Images of at most so many pixels each way lose nothing: their pixels may be seen one by one."""
 _OF_ANOTHER_PACKAGE = 2  # what dtype.isbuiltin is of bfloat16, int4, ... of ml_dtypes
 _SIZES = (
     ("image/height", "image/width", "image/channels", "image/depth"),
@@ -61,6 +73,36 @@ SIZE_NAMES = frozenset(name for names in _SIZES for name in names)
 Sizes: TypeAlias = Mapping[str, int] | None
 """The numbers beside a value, by these names."""
 _NOTHING = Html("")
+
+
+@dataclass(slots=True)
+class Budget:
+    """What the contents of one page may still take, all together; cells take it as they are made."""
+
+    characters: int = 8_000_000
+    """Of markup, without pictures and sounds."""
+    card_characters: int = 4_000_000
+    """The most characters of the cards and the schema."""
+    pictures: int = 1000
+    pixels: int = 300_000_000
+    """That may be decoded, which takes some seconds for all of them; a JPEG's count a quarter."""
+    picture_bytes: int = 8 << 20
+    """The most bytes of thumbnails and strips."""
+    detail_bytes: int = 16 << 20
+    """Of large pictures and sounds."""
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more is shown."""
+        return self.characters <= 0
+
+    def take(self, **amounts: int) -> bool:
+        """Take some of each; return whether all was left, otherwise nothing is taken."""
+        if any(getattr(self, name) < amount for name, amount in amounts.items()):
+            return False
+        for name, amount in amounts.items():
+            setattr(self, name, getattr(self, name) - amount)
+        return True
 
 
 class Form(NamedTuple):
@@ -99,8 +141,7 @@ class Cells:
             rows, values = column.indices[:, 0], column.values
             shown = np.flatnonzero(rows < n_rows)  # of all values once: they may be in any order
             places = [shown[rows[shown] == i] for i in range(n_rows)]
-            is_bytes = isinstance(values, BytesColumn)
-            return [self.cell(values.take(at) if is_bytes else values[at]) for at in places]
+            return [self.cell(cast("Any", values).take(at)) for at in places]
         return [self.cell(cast("Any", column)[i]) for i in range(n_rows)]
 
     def cell(self, value: Any) -> Cell:
@@ -165,18 +206,11 @@ class Cells:
 
     def strings_form(self, values: Sequence[Any], n_values: int, sizes: Sizes = None) -> Form:
         """Show byte strings or texts, the first of `n_values`: one in full, of several the first."""
-        is_small, forms = n_values != 1, list[Form]()
-        for value in values[:_MAX_VALUES]:
-            if isinstance(value, bytes):
-                forms.append(self.bytes_form(value, None if is_small else sizes, is_small=is_small))
-            elif isinstance(value, str):
-                forms.append(self._text_form(value, is_small=is_small))
-            else:
-                forms.append(self.form(value))
+        if n_values == 1:
+            return self._string_form(values[0], sizes, is_small=False)
+        forms = [self._string_form(value, is_small=True) for value in values[:_MAX_VALUES]]
         if not forms:
             return _NO_VALUES
-        if not is_small:
-            return forms[0]
         items = "".join(f"<li>{form.html}</li>" for form in forms)
         html = Html(f'<ul class="v-texts">{items}</ul>')
         html = _with_more(html, n_values - len(forms), n_values, "value")
@@ -184,6 +218,12 @@ class Cells:
         lines = [_in_a_line(value) for value in values[:_MAX_WHOLE_LINES]]
         hidden = n_values - len(lines)
         return Form(html, self._dump("\n".join(lines), hidden, "value", is_new=is_new))
+
+    def _string_form(self, value: Any, sizes: Sizes = None, *, is_small: bool) -> Form:
+        if isinstance(value, bytes):
+            return self.bytes_form(value, sizes, is_small=is_small)
+        is_text = isinstance(value, str)
+        return self._text_form(value, is_small=is_small) if is_text else self.form(value)
 
     def _text_form(self, text: str, n_hidden: int = 0, *, is_small: bool = False) -> Form:
         """Show a text on a line, with the number of bytes that are left out."""
@@ -206,7 +246,6 @@ class Cells:
     # -------------------------------------------------------------------- pictures, sounds
 
     def _media_form(self, data: bytes, what: str, media: Media, *, is_small: bool) -> Form:
-        """Show an encoded image or sound."""
         below = _span("caption", what) if self._is_page and not is_small else _NOTHING
         if media.kind == "audio" and self._is_page:
             if len(data) > _MAX_SOUND_BYTES:
@@ -219,17 +258,17 @@ class Cells:
         if media.kind != "image":
             return Form(escaped(what))
         size = _SMALL_SIZE if is_small else self._size
-        small = pictures.thumbnail(data, media, self.budget, size)
+        small = thumbnail(data, media, self.budget, size)
         if isinstance(small, str):
             return Form(self._left_out(small, what))
         name = f"{media.format} image" if below else what  # a caption is not said twice
-        html = Html(_image(small, name, size) + below)
+        html = Html(picture(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
             return Form(html)
-        large = pictures.thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
+        large = thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
         if isinstance(large, str):
             return Form(html)
-        return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
+        return Form(html, picture(large, f"{what}, larger", _LARGE_SIZE))
 
     def _left_out(self, reason: str, what: str = "") -> Html:
         """Say what a picture or sound is that is left out; why only once, if that holds for all that follow."""
@@ -238,7 +277,7 @@ class Cells:
             self._said.add(reason)
         return _span("note", text) if text else _NOTHING
 
-    def _pixels(self, array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
+    def _pixels(self, array: AnyArray, sizes: Sizes) -> Uint8Array | None:
         """Return numbers as pixels: the pixels of a picture, or as many as the numbers beside them ask for.
 
         Integers must be 0 to 255, floats 0 to 1.
@@ -252,13 +291,10 @@ class Cells:
         pixel_shape = _pixel_shape(array.size, sizes) if sizes else None
         if pixel_shape is None or not np.isfinite(array).all():
             return None
-        if array.min() < 0 or array.max() > 255:
+        scale = 255 if (array % 1).any() else 1
+        if array.min() < 0 or array.max() > 255 // scale:
             return None
-        if (array % 1).any():
-            if array.max() > 1:
-                return None
-            array = array * 255
-        return array.astype(np.uint8).reshape(pixel_shape)
+        return (array * scale).astype(np.uint8).reshape(pixel_shape)
 
     def _pixels_form(self, pixels: Uint8Array) -> Form:
         """Show pixels of shape (height, width), or with 1, 3 or 4 channels."""
@@ -267,15 +303,15 @@ class Cells:
         if pixels.size < _MAX_EXAMINED_NUMBERS and pixels.max() == 1:  # a mask
             pixels, text = pixels * np.uint8(255), f"{text}, each 0 or 1"
         below = _span("caption", text) if self._is_page else _NOTHING
-        small = pictures.thumbnail_of_pixels(pixels, self._size)
+        small = thumbnail_of_pixels(pixels, self._size)
         if not self.budget.take(pictures=1, picture_bytes=len(small.data)):
             return Form(self._left_out("not shown, as the page is full", text))
-        html = Html(_image(small, "the pixels as an image" if below else text, self._size) + below)
+        html = Html(picture(small, "the pixels as an image" if below else text, self._size) + below)
         if not self._is_page or max(height, width) <= self._size:
             return Form(html)
-        large = pictures.thumbnail_of_pixels(pixels, _LARGE_SIZE)
+        large = thumbnail_of_pixels(pixels, _LARGE_SIZE)
         is_left = self.budget.take(detail_bytes=len(large.data))
-        return Form(html, _image(large, f"{text}, larger", _LARGE_SIZE) if is_left else _NOTHING)
+        return Form(html, picture(large, f"{text}, larger", _LARGE_SIZE) if is_left else _NOTHING)
 
     # ----------------------------------------------------------------- numbers, tensors
 
@@ -347,12 +383,10 @@ def type_text(column: Column) -> str:
 
 
 def _with_more(html: Html, n_hidden: int, n_all: int, noun: str) -> Html:
-    """Add how many there are, if some are hidden."""
     return Html(f"{html} {_span('more', f'… {plural(n_all, noun)}')}") if n_hidden > 0 else html
 
 
 def _short(value: Any) -> str:
-    """Write one of several numbers, dates or texts; of a float four digits."""
     if value is np.ma.masked:
         return "missing"
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
@@ -367,18 +401,6 @@ def _in_a_line(value: Any) -> str:
         return text
     what = recognize_value(value)
     return value[:_MAX_HEX].hex(" ") if what.label == "bytes" else str(what)
-
-
-def _image(shown: Thumbnail, alternative: str, room: int) -> Html:
-    """Return an image in so many pixels each way, enlarged if it is tiny."""
-    longest = max(shown.width, shown.height)
-    if longest <= pictures.EXACT_SIZE:
-        scale: float = max(min(room, _ENLARGED_SIZE) // longest, 1)
-        name = "v-picture v-pixelated"
-    else:
-        scale, name = min(room / longest, 1), "v-picture"
-    size = int(shown.width * scale) or 1, int(shown.height * scale) or 1
-    return pictures.picture(shown, alternative, size, name)
 
 
 # ------------------------------------------------------------------------------ numbers
@@ -403,7 +425,111 @@ def _extent_text(values: Float64Array) -> str:
     if finite.size:
         low, high = short_number(float(finite.min())), short_number(float(finite.max()))
         parts.append(f"all {low}" if low == high else f"{low} to {high}")
-    for count, name in ((np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")):
-        if count:
-            parts.append(f"{count:,} {name}")
+    counts = (np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")
+    parts += [f"{count:,} {name}" for count, name in counts if count]
     return ", ".join(parts) or "no values"
+
+
+# --------------------------------------------------------------------------- thumbnails
+
+
+class Thumbnail(NamedTuple):
+    """An encoded image that is small enough to be part of a page."""
+
+    data: bytes
+    mime: str
+    width: int
+    height: int
+
+
+def thumbnail(
+    data: bytes, media: Media, budget: Budget, size: int = 128, *, is_detail: bool = False
+) -> Thumbnail | str:
+    """Return an image of at most `size` pixels each way, or why there is none.
+
+    Its size is taken from the budget; details have a part of their own.
+    """
+    n_pixels, broken = sys.maxsize, f"broken {media.format}, which cannot be decoded"
+    if media.format.upper() not in _FORMATS:
+        return f"{media.format} is not shown here"
+    try:
+        opened = _opened(data)
+        n_pixels = _n_pixels(opened, data)
+    except ImportError:
+        return "not shown without Pillow"
+    except Exception as error:  # noqa: BLE001 - decoders raise anything
+        if type(error).__name__ != "DecompressionBombError":
+            return broken
+    limit = _MAX_JPEG_PIXELS if media.format == "JPEG" else _MAX_PIXELS
+    if n_pixels > limit or len(data) > _MAX_ENCODED_BYTES:
+        return "not decoded, as it would take too long"
+    if not budget.take(pictures=1, pixels=n_pixels // (4 if media.format == "JPEG" else 1)):
+        return "not shown, as there are enough pictures"
+    try:
+        encoded = _encoded(_shrunk(opened, (size, size)))
+    except Exception:  # noqa: BLE001 - decoders raise anything
+        return broken
+    pot = "detail_bytes" if is_detail else "picture_bytes"
+    return encoded if budget.take(**{pot: len(encoded.data)}) else "not shown: the page is full"
+
+
+def thumbnail_of_pixels(pixels: Uint8Array, size: int = 128) -> Thumbnail:
+    """Encode pixels (height, width) or (height, width, 1, 3 or 4) as PNG, every n-th if they are many."""
+    from PIL import Image  # noqa: PLC0415 - optional
+
+    step = max(-(-max(pixels.shape[:2]) // size), 1)
+    small = pixels[::step, ::step]
+    if small.shape[2:] == (1,):
+        small = small[:, :, 0]
+    return _encoded(Image.fromarray(np.ascontiguousarray(small)), is_exact=True)
+
+
+def _encoded(image: Any, *, is_exact: bool = False) -> Thumbnail:
+    """Encode an image of Pillow's: as PNG if it may be transparent or is tiny, otherwise as JPEG."""
+    is_exact = is_exact or image.mode == "RGBA" or max(image.size) <= _EXACT_SIZE
+    out = io.BytesIO()
+    image.save(out, "PNG" if is_exact else "JPEG", quality=85)
+    return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg", *image.size)
+
+
+def picture(shown: Thumbnail, text: str, room: int) -> Html:
+    """Return an image in so many pixels each way, enlarged if it is tiny, with the text in its place."""
+    longest = max(shown.width, shown.height)
+    scale, name = min(room / longest, 1), "v-picture"
+    if longest <= _EXACT_SIZE:
+        scale, name = max(min(room, _ENLARGED_SIZE) // longest, 1), "v-picture v-pixelated"
+    width, height = int(shown.width * scale) or 1, int(shown.height * scale) or 1
+    encoded, text = base64.b64encode(shown.data).decode(), escaped(text)
+    return Html(
+        f'<img class="{name}" src="data:{shown.mime};base64,{encoded}" alt="{text}" '
+        f'title="{text}" width="{width}" height="{height}">'
+    )
+
+
+def _shrunk(opened: Any, size: tuple[int, int]) -> Any:
+    """Return a smaller image, in colours; of wide numbers in grey, from the smallest to the largest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        opened.draft("RGB", size)
+        is_clear = "A" in opened.mode or "a" in opened.mode or "transparency" in opened.info
+        if opened.mode[:1] in {"I", "F"}:
+            low, high = opened.getextrema()
+            scale = 255 / (high - low) if high > low else 0
+            opened = opened.convert("F").point(lambda value: value * scale - low * scale)
+            opened, is_clear = opened.convert("L"), False
+        small = opened.convert("RGBA" if is_clear else "RGB")
+        small.thumbnail(size)
+        return small
+
+
+def _opened(data: bytes) -> Any:
+    from PIL import Image  # noqa: PLC0415 - optional
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
+        return Image.open(io.BytesIO(data), formats=_FORMATS)
+
+
+def _n_pixels(opened: Any, data: bytes) -> int:
+    n_scans = data.count(_START_OF_SCAN) if opened.format in {"JPEG", "MPO"} else 1
+    return int(opened.width * opened.height) * max(-(-n_scans // _FREE_SCANS), 1)

@@ -6,9 +6,8 @@
     labels, counts       bars        a list with a bar per label
     values               sparkline   a line without axes
 
-Each is one element with a title that a screen reader reads. Nothing has a colour of its own but
-``currentColor``, nothing a ``style`` attribute, so charts work under a strict content security policy. The size of the text is
-bounded: a line has no more points than the chart has pixels.
+Each is one element with a title that a screen reader reads. The only colour is ``currentColor``, and nothing
+has a ``style`` attribute, so charts work under a strict content security policy. Their text is bounded.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-AnyArray: TypeAlias = npt.NDArray[Any]
+from tfrecord_lite.arrays import AnyArray
 
 
 def short_number(value: float) -> str:
@@ -54,12 +52,10 @@ def histogram(
     n_bins = len(counts)
     most = max(map(int, counts), default=0) or 1
     step = width / max(n_bins, 1)
+    ends = [(text_of(float(a)), text_of(float(b))) for a, b in itertools.pairwise(edges)]
     if is_integer:
-        ends = [(math.ceil(a), math.floor(b)) for a, b in itertools.pairwise(edges)]
-        names = [f"{a}" if a == b else f"{a} to {b}" for a, b in ends]
-    else:
-        pairs = itertools.pairwise(text_of(float(edge)) for edge in edges)
-        names = [f"{a} to {b}" for a, b in pairs]
+        ends = [(str(math.ceil(a)), str(math.floor(b))) for a, b in itertools.pairwise(edges)]
+    names = [a if is_integer and a == b else f"{a} to {b}" for a, b in ends]
     columns = []
     for i, count in enumerate(map(int, counts)):
         if not count:
@@ -69,7 +65,8 @@ def histogram(
             f'<rect x="{i * step:.4g}" y="{height - tall:.4g}" width="{max(step - 1, 0.5):.4g}" '
             f'height="{tall:.4g}"><title>{names[i]}: {count:,}</title></rect>'
         )
-    return _svg("histogram", title, width, height, "".join(columns), is_stretched=True)
+    ratio = ' preserveAspectRatio="none"'  # stretched
+    return _svg("histogram", title, width, height, "".join(columns), ratio)
 
 
 def bars(items: Iterable[tuple[str, int]], title: str, total: int) -> str:
@@ -89,9 +86,7 @@ def bars(items: Iterable[tuple[str, int]], title: str, total: int) -> str:
     return f'<ol class="bars" aria-label="{escape(title)}">{"".join(rows)}</ol>'
 
 
-def sparkline(
-    values: Sequence[float] | AnyArray, title: str, *, width: int = 120, height: int = 24
-) -> str:
+def sparkline(values: npt.ArrayLike, title: str, *, width: int = 120, height: int = 24) -> str:
     """Draw values as a line over their numbers, with gaps at NaN and infinity.
 
     >>> sparkline([1, 2, 4], "growth").startswith("<svg")
@@ -121,10 +116,7 @@ def sparkline(
     return _svg("sparkline", title, width, height, f'<path class="line" d="{"".join(commands)}"/>')
 
 
-def _svg(
-    kind: str, title: str, width: int, height: int, content: str, *, is_stretched: bool = False
-) -> str:
-    ratio = ' preserveAspectRatio="none"' if is_stretched else ""
+def _svg(kind: str, title: str, width: int, height: int, content: str, ratio: str = "") -> str:
     return (
         f'<svg class="chart {kind}" role="img" aria-label="{escape(title)}" '
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"{ratio} '

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import islice
 from typing import TypeAlias
 
@@ -21,37 +22,12 @@ MAX_COLUMNS = 16
 MAX_TEXT = 160
 """Most rows and columns of a table, and characters of a text, that are shown."""
 
-_STYLE = """
-.tfrecord-lite{color:inherit;max-width:100%;overflow-x:auto}
-.tfrecord-lite .tfl-title{font-weight:600;margin:.2em 0}
-.tfrecord-lite .tfl-note{margin:.2em 0;opacity:.75}
-.tfrecord-lite table{border:0;border-collapse:collapse;color:inherit;font-size:.92em;margin:.3em 0}
-.tfrecord-lite caption{caption-side:top;color:inherit;font-weight:600;padding:.2em 0;text-align:left}
-.tfrecord-lite tr,.tfrecord-lite tr:hover{background:none}
-.tfrecord-lite table th,.tfrecord-lite table td{background:none;border:0;border-bottom:1px solid #8886;color:inherit;\
-max-width:26em;overflow-wrap:break-word;padding:.2em .6em;text-align:left;vertical-align:top;white-space:normal}
-.tfrecord-lite th{font-weight:600}
-.tfrecord-lite th.tfl-number,.tfrecord-lite td.tfl-number{font-variant-numeric:tabular-nums;text-align:right}
-.tfrecord-lite td.tfl-number{white-space:nowrap}
-.tfrecord-lite td.tfl-more{opacity:.75}
-.tfrecord-lite svg .line{fill:none;stroke:currentColor;stroke-width:1.5}
-.tfrecord-lite img{display:inline-block;margin:0 .2em .2em 0;max-width:none;vertical-align:top}
-.tfrecord-lite .v-pixelated{image-rendering:pixelated}
-.tfrecord-lite .v-more,.tfrecord-lite .v-empty,.tfrecord-lite .v-note{opacity:.75}
-.tfrecord-lite ol.v-steps{margin:0;padding:0 0 0 1.6em}
-.tfrecord-lite ul.v-texts{list-style:none;margin:0;padding:0}
-.tfrecord-lite .v-texts li{display:inline;margin:0}
-.tfrecord-lite .v-texts li:not(:has(img))+li::before{content:', '}
-""".strip()
-
-
 # What would not be seen, would reorder the text around it, or cannot be stored as UTF-8.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_ESCAPES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
-)  # not by the module html, whose table of entities takes a millisecond to load
+# Not by the module html, whose table of entities takes a millisecond to load.
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
 class Html(str):
@@ -94,7 +70,14 @@ def escaped(text: str, limit: int = MAX_TEXT) -> Html:
 def panel(title: str, *parts: Html) -> str:
     """Return a whole representation: a title, and tables below it."""
     head = f'<div class="tfl-title">{escaped(title)}</div>'
-    return f'<div class="tfrecord-lite"><style>{_STYLE}</style>{head}{"".join(parts)}</div>'
+    return f'<div class="tfrecord-lite"><style>{_style()}</style>{head}{"".join(parts)}</div>'
+
+
+@cache
+def _style() -> str:
+    from importlib import resources  # noqa: PLC0415 - not light
+
+    return (resources.files("tfrecord_lite.apps.markup") / "panel.css").read_text("utf-8").strip()
 
 
 def table(
@@ -125,12 +108,10 @@ def table(
         lines.append([f'<td class="tfl-more" colspan="{len(heads)}">{escaped(more)}</td>'])
     title = f"<caption>{escaped(caption)}</caption>" if caption else ""
     head, *body = (f"<tr>{''.join(line)}</tr>" for line in [heads, *lines])
-    html = f"<thead>{head}</thead><tbody>{''.join(body)}</tbody>"
-    return Html(f"<table>{title}{html}</table>")
+    return Html(f"<table>{title}<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>")
 
 
 def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002
-    """Return a cell of a header or a row."""
     scope = ' scope="col"' if tag == "th" else ""
     kind = ' class="tfl-number"' if is_number else ""
     if isinstance(cell, int | float):

@@ -4,13 +4,9 @@
 
     page      view: the page of some files
     document  a report as HTML, through the templates in assets/
-    report    files to a Report: a sample of their records, its statistics, the first records
+    report    files to a Report: a sample of their records, its statistics, some records as rows of cells
     cards     a feature's statistics as a card
-    messages  the statistics of messages of a class, by path
-    records   a record as a RecordView: a row of cells
 
-Everything that comes from the data is escaped, and bounded in number and size. The package is not
-called ``view``, so that importing it does not hide the public function of that name.
+Everything that comes from the data is escaped, and bounded in number and size. (A package called
+``view`` would hide the public function.)
 """
-
-from __future__ import annotations

@@ -6,8 +6,7 @@
     short byte strings that recur   bars of the most frequent ones
     other byte strings              what they are (JPEG, text, ...), histogram of their sizes
 
-The charts come from :mod:`tfrecord_lite.apps.markup.charts`, which escapes; all other members are plain
-text, which the template escapes.
+Charts are markup; all other members are plain text, which the template escapes.
 """
 
 from __future__ import annotations
@@ -17,15 +16,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from tfrecord_lite.apps.markup.cells import Budget
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_number
-from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.markup.tables import Html, visible
-from tfrecord_lite.apps.statistics import (
-    Distribution,
-    FeatureStatistics,
-    Statistics,
-    StringStatistics,
-)
+from tfrecord_lite.apps.statistics import Distribution, StringStatistics
 from tfrecord_lite.apps.statistics import statistics as stats
 from tfrecord_lite.schema import FeatureSpec, Schema
 from tfrecord_lite.sniff import text_of
@@ -71,7 +65,7 @@ class Card:
 
 
 def make_cards(
-    statistics: Statistics, schemas: Sequence[Schema], chosen: Collection[str], budget: Budget
+    statistics: stats.Statistics, schemas: Sequence[Schema], chosen: Collection[str], budget: Budget
 ) -> list[Card]:
     """Return a card per chosen feature, those of feature lists last, until the budget is spent.
 
@@ -82,9 +76,7 @@ def make_cards(
     n_bins = _FEW_BINS if len(statistics) > _MANY_CARDS else _BINS
     cards: list[Card] = []
     for section, group, schema in groups:
-        for name in group:
-            if name not in chosen:
-                continue
+        for name in filter(chosen.__contains__, group):
             spec = spec_code(schema[name], _PRECISION) if name in schema else ""
             card = _card(section, name, group[name], statistics.num_records, spec, n_bins)
             n_characters = len(card.chart) + 2 * len(card.name) + len(spec) + _WRAPPING
@@ -95,7 +87,7 @@ def make_cards(
 
 
 def _card(
-    section: str, name: str, feature: FeatureStatistics, n_records: int, spec: str, n_bins: int
+    section: str, name: str, feature: stats.FeatureStatistics, n_all: int, spec: str, n_bins: int
 ) -> Card:
     dtype = stats.time_dtype(name, feature)
     chart, caption = _chart(feature, name, n_bins, dtype)
@@ -104,9 +96,9 @@ def _card(
     if examples:  # which say more than the sizes of short texts
         chart, caption = "", ()
     count = feature.num_records
-    presence = "in every record" if count == n_records else "in no record"
-    if 0 < count < n_records:
-        presence = f"in {stats.percent(count / n_records)} of records"
+    presence = "in every record" if count == n_all else "in no record"
+    if 0 < count < n_all:
+        presence = f"in {stats.percent(count / n_all)} of records"
     lengths = _counted(feature.lengths, "value")
     if feature.steps is not None:
         lengths = f"{_counted(feature.steps, 'step')}, {lengths} each"
@@ -114,7 +106,7 @@ def _card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
         kind=feature.type_name or "unset",
-        share=count / n_records if n_records else 0.0,
+        share=count / n_all if n_all else 0.0,
         presence=presence,
         lengths=lengths,
         spec=spec,
@@ -137,7 +129,7 @@ def _counted(numbers: Distribution, noun: str) -> str:
 
 
 def _chart(
-    feature: FeatureStatistics, name: str, n_bins: int, dtype: str | None
+    feature: stats.FeatureStatistics, name: str, n_bins: int, dtype: str | None
 ) -> tuple[str, tuple[str, ...]]:
     """Return the chart that says most about a feature, and its caption."""
     shown = shortened(name, _MAX_LABEL)
@@ -149,13 +141,13 @@ def _chart(
             return bars(few, f"Values of {shown}", numbers.count), ()
         title, sized = f"Histogram of the values of {shown}", numbers
         ends = _figures({"min": numbers.min or 0, "max": numbers.max or 0}, dtype)
-        caption: tuple[str, ...] = tuple(ends.values())
+        caption = tuple(ends.values())
     elif strings is not None:
         if labels := _labels(strings):
             title = f"Most frequent values of {shown}"
             return bars(labels, title, strings.lengths.count), ()
         title, sized = f"Histogram of the sizes of {shown}", strings.lengths
-        low, high = (human_bytes(int(n or 0)) for n in (sized.min, sized.max))
+        low, high = _sizes(sized)
         caption = low, "bytes per value", high
     else:
         return "", ()
@@ -179,12 +171,10 @@ def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
 
 def _labels(strings: StringStatistics) -> list[tuple[str, int]]:
     """Return the most frequent values as text; empty if none is frequent."""
-    labels = []
-    for value, count in strings.top(_TOP):
-        text = text_of(value)
-        if text is None:
-            return []
-        labels.append((shortened(text, _MAX_LABEL) or "(empty)", count))
+    texts = [(text_of(value), count) for value, count in strings.top(_TOP)]
+    labels = [(shortened(t, _MAX_LABEL) or "(empty)", n) for t, n in texts if t is not None]
+    if len(labels) < len(texts):
+        return []
     is_telling = strings.num_distinct == len(labels) or any(count > 1 for _, count in labels)
     return labels if is_telling else []
 
@@ -204,11 +194,11 @@ def _contents(strings: StringStatistics) -> Iterator[str]:
     total = len(strings.looked_at)
     for content, count in list(strings.contents.items())[:4]:
         share = "" if count == total else f" {stats.percent(count / total)}"
-        yield f"{visible(content)}{share}"
+        yield visible(content) + share
 
 
 def _facts(
-    feature: FeatureStatistics, dtype: str | None, *, has_range: bool
+    feature: stats.FeatureStatistics, dtype: str | None, *, has_range: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield names and figures; the range only if it is not below a chart."""
     numbers, strings = feature.numbers, feature.strings
@@ -219,22 +209,28 @@ def _facts(
             yield "values", "all NaN"
         if low == high:
             figures = {"always": low}
-        known = {name: value for name, value in figures.items() if value is not None}
-        for name, text in _figures(known, dtype).items():
-            if not (has_range and name in {"min", "max"}):
-                yield name, text
+        hidden = {"min", "max"} if has_range else set()
+        known = {n: figure for n, figure in figures.items() if figure is not None}
+        texts = _figures(known, dtype)
+        yield from ((name, text) for name, text in texts.items() if name not in hidden)
         zeros = 0 if low == high else numbers.num_zeros
-        counts = ("zeros", zeros), ("NaN", numbers.num_nan), ("infinite", numbers.num_inf)
-        for name, count in counts:
+        for name, count in (
+            ("zeros", zeros),
+            ("NaN", numbers.num_nan),
+            ("infinite", numbers.num_inf),
+        ):
             if count:
                 yield name, stats.percent(count / numbers.count)
     if strings is not None:
         if strings.num_distinct is not None:
             yield "distinct", f"{strings.num_distinct:,}"
         if not has_range:
-            lengths = strings.lengths
-            few, many = (human_bytes(int(n or 0)) for n in (lengths.min, lengths.max))
-            yield "size", few if few == many else f"{few} to {many}"
+            low_size, high_size = _sizes(strings.lengths)
+            yield "size", low_size if low_size == high_size else f"{low_size} to {high_size}"
+
+
+def _sizes(lengths: Distribution) -> tuple[str, str]:
+    return human_bytes(int(lengths.min or 0)), human_bytes(int(lengths.max or 0))
 
 
 def spec_code(spec: FeatureSpec, left_out: str = "") -> str:

@@ -1,28 +1,26 @@
 """A report as an HTML document, through the templates in assets/.
 
-The page has no outside resources, and a content security policy that allows none: images and
-sounds from ``data:`` alone, and no style and no script but our own two, by their hashes. So
-nothing from the data can run or load anything, even if it were not escaped.
+Its content security policy allows images and sounds from ``data:``, and our own style and script by
+their hashes, so that nothing from the data could run or load anything, even if it were not escaped.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
 from tfrecord_lite.apps.viewer.cards import shortened
-from tfrecord_lite.apps.viewer.records import Cell, RecordView
-from tfrecord_lite.apps.viewer.report import Report
+from tfrecord_lite.apps.viewer.report import Cell, RecordView, Report
 from tfrecord_lite.errors import lost_of
 from tfrecord_lite.extension import ContentType, Sample
 from tfrecord_lite.texts import human_bytes, plural, short_name
@@ -37,8 +35,6 @@ _ASSETS = resources.files("tfrecord_lite.apps.viewer") / "assets"
 
 
 class _Column(NamedTuple):
-    """A feature that has a column in the table of records."""
-
     key: _Key
     label: str
     is_number: bool
@@ -79,13 +75,8 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Any:
-    names = ("page.html", "card.html", "record.html")
-    environment = Environment(
-        loader=DictLoader({name: _asset(name) for name in names}),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.loader = FunctionLoader(_asset)
     environment.globals.update(
         number=lambda count: f"{count:,}",
         shown=visible,
@@ -97,13 +88,10 @@ def _template() -> Any:
 
 def _policy(css: str, script: str) -> str:
     """Return the content security policy: our own style and script, and data in the page."""
-
-    def source(text: str) -> str:
-        digest = hashlib.sha256(text.encode()).digest()
-        return f"'sha256-{base64.b64encode(digest).decode()}'"
-
+    digests = (hashlib.sha256(text.encode()).digest() for text in (css, script))
+    style, code = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
-        f"default-src 'none'; style-src {source(css)}; script-src {source(script)}; "
+        f"default-src 'none'; style-src {style}; script-src {code}; "
         "img-src data:; media-src data:; base-uri 'none'; form-action 'none'"
     )
 
@@ -112,7 +100,6 @@ def _policy(css: str, script: str) -> str:
 
 
 def _what(report: Report) -> str:
-    """Say in one line what the files hold."""
     if not report.sample.num_read:
         files = "this file" if len(report.files) == 1 else "these files"
         return f"There are no records in {files}."
@@ -129,28 +116,23 @@ def _what(report: Report) -> str:
 
 
 def _num_text(sample: Sample) -> str:
-    """Return the number of records, or of those read if it is not known."""
     n_records = sample.num_records
     return f"more than {sample.num_read:,}" if n_records is None else f"{n_records:,}"
 
 
 def _damage(report: Report) -> list[str]:
-    """Return what was lost, in all and one by one."""
     damage = report.sample.report
     if not damage.num_damaged:
         return []
     of_one = f"{next(iter(report.files))}: " if len(report.files) == 1 else ""
     shown = damage.spans[:_MAX_DAMAGE]
     n_more = damage.num_damaged - sum(span.num_records for span in shown)
-    return [
-        f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost.",
-        *(visible(str(span).removeprefix(of_one)) for span in shown),
-        *([f"and {n_more:,} more"] if n_more > 0 else []),
-    ]
+    whole = f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
+    texts = [visible(str(span).removeprefix(of_one)) for span in shown]
+    return [whole, *texts, *([f"and {n_more:,} more"] if n_more > 0 else [])]
 
 
 def _problems(report: Report) -> list[str]:
-    """Return what else could not be read."""
     files = report.sample.report.files
     failures = [f"{file.source}: {file.failure}" for file in files if file.failure is not None]
     return [visible(text) for text in [*failures, *report.problems][:_MAX_DAMAGE]]
@@ -160,7 +142,6 @@ def _problems(report: Report) -> list[str]:
 
 
 def _records_note(report: Report) -> str:
-    """Say how many of the records are shown, and which."""
     n_shown, sample = len(report.records), report.sample
     if n_shown == sample.num_records:
         return f"{n_shown:,}"
@@ -185,27 +166,20 @@ def _columns(records: list[RecordView]) -> list[_Column]:
         n_pictures = sum("<img" in cell.html for cell in cells[key])
         return 4 * n_pictures < len(records), -len(cells[key])
 
-    return [
-        _Column(key, cells[key][0].label, all(map(_is_number, cells[key])))
-        for key in sorted(cells, key=rank)[:_MAX_COLUMNS]
-    ]
+    def column(key: _Key) -> _Column:
+        is_number = all(cell.count == "1" and cell.kind in _NUMBERS for cell in cells[key])
+        return _Column(key, cells[key][0].label, is_number)
 
-
-def _is_number(cell: Cell) -> bool:
-    return cell.count == "1" and cell.kind in _NUMBERS
+    return [column(key) for key in sorted(cells, key=rank)[:_MAX_COLUMNS]]
 
 
 def _keyed(record: RecordView) -> dict[_Key, Cell]:
-    """Return the cells of a record by section and name."""
     return {(cell.section, cell.name): cell for cell in record.cells}
 
 
 def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
-    """Yield what the template of a record needs."""
-    # The names of the files, without the folders that all are in.
-    letters = zip(*report.files, strict=False)
-    common = "".join(first for first, *_ in takewhile(lambda same: len(set(same)) == 1, letters))
-    start = max(common.rfind("/"), common.rfind("\\")) + 1
+    common = os.path.commonprefix([*report.files])  # noqa: RUF071 - names may be URLs
+    start = max(common.rfind("/"), common.rfind("\\")) + 1  # of names, without the folders of all
     numbers = {column.key: i for i, column in enumerate(columns)}
     for record in report.records:
         place, cells = record.place, _keyed(record)

@@ -1,11 +1,4 @@
-"""view: what is in some files, as one HTML page.
-
-::
-
-    paths ──report──> Report ──document──> HTML ──> a file, or the browser
-
-Jinja2 is loaded when it is called.
-"""
+"""view: what is in some files, as one HTML page in a file, and the browser."""
 
 from __future__ import annotations
 
@@ -54,9 +47,8 @@ def view(
 ) -> str:
     """Show what is in TFRecord files, on a page in the browser.
 
-    The page is one HTML file without outside resources: the files and their damage, the schema, a
-    card per feature with a chart of its values, and a table of records with images as thumbnails,
-    sounds, texts and tensors. Everything that comes from the data is escaped.
+    The page is one HTML file without outside resources: the files and their damage, the schema, a card
+    per feature with a chart of its values, and a table of records with images, sounds, texts and tensors.
 
     Parameters
     ----------
@@ -65,15 +57,13 @@ def view(
     columns : collection of str, optional
         Show only these features; all by default.
     output : str, PathLike or binary file object, optional
-        Where to write the page; a file appears there only when it is complete. By default, it is
-        a new file in the folder for temporary files, which stays there.
+        Where to write the page; a file appears there only when it is complete. By default, a new file in
+        the folder for temporary files, which stays there.
     num_records : int, optional
-        How many records to show at most, spread evenly over the files; of large files, over the
-        `sample_size` records that are read.
-    sample_size : int, optional
-        How many records the statistics of large files are of. Small files are read whole.
-    seed : int, optional
-        Draws that sample; the same seed gives the same page.
+        How many records to show at most, evenly spread over those that are read.
+    sample_size, seed : int, optional
+        How many records of files larger than 64 MiB are read, so that a page takes seconds and bounded
+        memory; and the seed that draws them. Smaller files are read whole.
     max_bytes : int, optional
         About how large the page may become: more pictures and records are left out, and it says so.
     message_class : type of Message, optional
@@ -85,10 +75,7 @@ def view(
         Whether to open the page in the browser; by default only if there is no `output`. A notebook
         shows it below the cell instead, or says where it is if it is larger than 4 MiB.
     progress : bool or callable, optional
-        Show a progress bar; by default for work of more than a second, on a terminal or in a
-        notebook with ipywidgets, if tqdm is installed (the extra ``cli``). A callable is called with
-        the bytes of records that were read, and then also examined, and their total, None while
-        they are read; the last time with both equal. What it raises ends the work.
+        As for :func:`load`; counts the bytes of records that are read, and then of records that are examined.
     **options
         How files are read, see :class:`~tfrecord_lite.options.ReadOptions`. Damage is skipped, and listed.
 
@@ -99,24 +86,15 @@ def view(
 
     Raises
     ------
-    FileExistsError
-        If `output` exists, unless `overwrite` is true.
     OSError
-        If a file cannot be opened or read, or the page not written.
+        If a file cannot be read, or the page not written; FileExistsError for an `output` that exists.
     DataLossError
-        If there is no intact record, as in what is not a TFRecord file. A file that is damaged or
-        empty has a page, which says so.
+        If there is no intact record. A file that is damaged or empty has a page, which says so.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files
         shown, and for numbers out of range; ``MALFORMED`` for a record that is not of `message_class`.
-    TypeError
-        If a feature's name is not a str.
     ImportError
         If Jinja2 or Pillow is not installed (``pip install jinja2 pillow``).
-
-    Notes
-    -----
-    Files of up to 64 MiB are read whole. Of larger ones a sample is read, so that a page takes seconds and bounded memory, however large they are.
 
     Examples
     --------

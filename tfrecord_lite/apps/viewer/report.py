@@ -2,39 +2,41 @@
 
 ::
 
-    paths ──draw_sample──> Sample ─┬─ compute_statistics ──> cards, schema
+    paths ──draw_sample──> Sample ─┬─ statistics ──> cards, schema
                                    └─ some of the records ──> RecordViews
 
-Nothing here knows HTML: cells and cards, which bring their own, are only passed on. A file that
-is damaged or empty has a report too, which says so.
+Nothing here knows HTML, but cells and cards bring their own. Damaged and empty files have a report too.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from textwrap import indent
 from typing import Any
 
 import numpy as np
 
 from tfrecord_lite import extension as ext
+from tfrecord_lite.apps import outline
 from tfrecord_lite.apps.events.run import read_events, table_of
-from tfrecord_lite.apps.markup.cells import Cells
-from tfrecord_lite.apps.markup.pictures import Budget
-from tfrecord_lite.apps.markup.tables import Html, table
-from tfrecord_lite.apps.statistics.statistics import Collector, Statistics
+from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Budget, Cells, Form
+from tfrecord_lite.apps.markup.tables import Html, table, visible
+from tfrecord_lite.apps.statistics import Distribution, StringStatistics
+from tfrecord_lite.apps.statistics import statistics as stats
 from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
-from tfrecord_lite.apps.viewer.messages import message_statistics
-from tfrecord_lite.apps.viewer.records import RecordView, describe_record
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block, Place
-from tfrecord_lite.errors import DamagedSpan, TFRecordError, argument_error
+from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.extension import ContentType, Sample, Source
+from tfrecord_lite.messages import Feature
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
-from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Schema, SequenceSchema
 from tfrecord_lite.texts import human_bytes, nearest, plural
 
 _N_DETECTED = 64
@@ -44,7 +46,45 @@ _WRAPPING = 300
 """About how many characters the page adds around a cell."""
 _NAMES = {"", "tensorflow.Example", "tensorflow.SequenceExample"}
 """Message classes that have features; empty if none is given."""
+_MAX_CELLS = 2000
+_MAX_EXAMINED = 1 << 20
+_EMBEDDED = re.compile('"data:[a-z]+/[a-z0-9.+-]+;base64,[^"]*"')  # in text, quotes are escaped
 _WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A feature of a record, or a list of features."""
+
+    section: str
+    """"context", "feature_lists"; empty in an Example."""
+    name: str
+    """The name as it is; `label` is for display."""
+    kind: str
+    """"string", "float32", "int64" or "unset"; for a record without features, what it is."""
+    count: str
+    """Number of values; "5 x 3" for a list of 5 steps with 3 values each."""
+    html: Html
+    """The short form."""
+    details: Html
+    """The whole, up to a bound; empty if the short form shows everything."""
+
+    @property
+    def label(self) -> str:
+        """The name, with escapes for what cannot be seen; never empty."""
+        return visible(self.name).strip() or repr(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordView:
+    """A record as the page shows it."""
+
+    place: Place
+    type: ContentType
+    n_bytes: int
+    cells: tuple[Cell, ...]
+    n_hidden: int = 0
+    """Number of features that are left out, because of the budget or their number."""
 
 
 @dataclass(slots=True)
@@ -106,10 +146,10 @@ def make_report(
         report.message_name = choice.message_class.DESCRIPTOR.full_name
     originals = ext.originals_of(sources, options)
     if report.message_name or any(type_ in _WITH_STATISTICS for type_ in report.types):
-        _add_statistics(report, sample, originals, choice, budget, meter)
+        _add_statistics(report, originals, choice, budget, meter)
     if ContentType.EVENT in report.types and sample.is_whole:
         _add_runs(report, sources, options)
-    _add_records(report, sample, originals, choice, budget)
+    _add_records(report, originals, choice, budget)
     return report
 
 
@@ -133,14 +173,13 @@ def _types_of(sample: Sample) -> tuple[ContentType, ...]:
 
 
 def _add_statistics(
-    report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget, meter: Meter
+    report: Report, originals: Schema, choice: Choice, budget: Budget, meter: Meter
 ) -> None:
-    """Add cards, and the schema of Examples or SequenceExamples."""
-    collector, problems = Collector(originals, skip_malformed=True), report.problems
-    has_paths, by_path = report.message_name not in _NAMES, Statistics(0, {})
+    collector, problems = stats.Collector(originals, skip_malformed=True), report.problems
+    has_paths, by_path = report.message_name not in _NAMES, stats.Statistics(0, {})
     try:
-        meter.expect_more(sum(block.nbytes for block in sample.blocks))
-        for block in sample.blocks:
+        meter.expect_more(sum(block.nbytes for block in report.sample.blocks))
+        for block in report.sample.blocks:
             if has_paths:
                 by_path += message_statistics(block, choice.message_class)
             else:
@@ -167,32 +206,32 @@ def _add_statistics(
 
 
 def _add_schema(
-    report: Report, statistics: Statistics, chosen: Collection[str], budget: Budget
+    report: Report, statistics: stats.Statistics, chosen: Collection[str], budget: Budget
 ) -> list[Schema]:
     """Add the schema of chosen features; return its parts, which are empty if there is none."""
     try:
         schema = statistics.schema()
-        parts = [part.select(sorted(set(chosen) & part.keys())) for part in _parts(schema)]
-        schema = parts[0] if isinstance(schema, Schema) else SequenceSchema(*parts)
-        code = reading_code(schema, [*report.files])
-        n_characters = len(code) + 4 * code.count("'")
-        if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
-            code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
-        report.schema = code
     except TFRecordError as error:
         report.problems.append(f"There is no schema for all records: {error}")
         return [Schema({}), Schema({})]
+    parts = [part.select(sorted(set(chosen) & part.keys())) for part in _schema_parts(schema)]
+    schema = parts[0] if isinstance(schema, Schema) else SequenceSchema(*parts)
+    code = reading_code(schema, [*report.files])
+    n_characters = len(code) + 4 * code.count("'")
+    if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
+        code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
+    report.schema = code
     return parts
 
 
-def _parts(schema: Schema | SequenceSchema) -> list[Schema]:
+def _schema_parts(schema: Schema | SequenceSchema) -> list[Schema]:
     """Return a schema's features, or the features of the context and the feature lists."""
     return [schema] if isinstance(schema, Schema) else [*schema]
 
 
 def reading_code(schema: Schema | SequenceSchema, files: list[str]) -> str:
     """Return Python that reads batches of these files."""
-    parts = _parts(schema)
+    parts = _schema_parts(schema)
     specs = [spec for part in parts for spec in part.values()]
     names = sorted({"read_batches", *(type(each).__name__ for each in (schema, *parts, *specs))})
     shown = [f"    {name!r},\n" for name in files[:_MAX_FILES]]
@@ -232,16 +271,50 @@ def _add_runs(report: Report, sources: list[Source], options: ReadSettings) -> N
     report.runs = Html(shown.replace("<table>", '<table class="plain">', 1))
 
 
+def message_statistics(block: Block, message_class: Any) -> stats.Statistics:
+    """Return statistics of the messages in a block: a feature for each path of fields, such as ``images.width``.
+
+    Raises InvalidArgumentError for a record that is not of the class.
+    """
+    rows: dict[str, list[list[Any]]] = {}
+    for i, record in enumerate(block):
+        try:
+            message = ext.parse_message(record, message_class)
+        except InvalidArgumentError as error:
+            raise block.place(i).locate(error) from None
+        for path, values in outline.leaves(outline.message_tree(message)).items():
+            rows.setdefault(path, []).append(values)
+    return stats.Statistics(len(block), {path: _statistics_of(rows[path], block) for path in rows})
+
+
+def _statistics_of(rows: list[list[Any]], block: Block) -> stats.FeatureStatistics:
+    lengths = Distribution.of(np.fromiter(map(len, rows), np.int64, len(rows)))
+    values = [value for row in rows for value in row]
+    first, numbers, strings = values[0], None, None
+    # An unknown value of an enum is a number.
+    if any(isinstance(value, str | bytes) for value in values):
+        kind, dtype = Kind.BYTES, "string"
+        texts = [v if isinstance(v, bytes) else str(v).encode() for v in values]
+        strings = StringStatistics.of(np.array(texts, object))
+    elif isinstance(first, float | np.floating):
+        kind, dtype = Kind.FLOAT, np.asarray(first).dtype.name
+        numbers = Distribution.of(np.array(values, dtype))
+    else:
+        kind = Kind.INT64
+        dtype = "bool" if isinstance(first, bool) else "int64"
+        numbers = Distribution.of(np.array(values, np.uint64 if max(values) >= 2**63 else np.int64))
+    ends = int(lengths.min or 0), int(lengths.max or 0)
+    summary = FeatureSummary({kind: ListSummary(len(rows), ends, None, block.place(0))})
+    return stats.FeatureStatistics(summary, lengths, numbers, strings, original=dtype)
+
+
 # ------------------------------------------------------------------------------ records
 
 
-def _add_records(
-    report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget
-) -> None:
-    """Add records of the sample, evenly spread over it, until the budget is spent."""
+def _add_records(report: Report, originals: Schema, choice: Choice, budget: Budget) -> None:
     likely = report.types[0] if report.types else None
     cells, restore = Cells(budget, is_page=True), ext.row_restorer(originals)
-    for record, place in _spread(sample, choice.num_records):
+    for record, place in _spread(report.sample, choice.num_records):
         if budget.is_spent:
             report.is_cut = True
             break
@@ -255,9 +328,90 @@ def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
     """Yield records of a sample and their places: all, or as many as asked for."""
     n_records = sample.num_read
     numbers = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
-    first = 0
-    for block in sample.blocks:
-        here = numbers[(numbers >= first) & (numbers < first + len(block))] - first
-        for i in here.tolist():
+    ends = np.cumsum([0, *map(len, sample.blocks)])
+    for block, start, stop in zip(sample.blocks, ends, ends[1:], strict=False):
+        for i in (numbers[(numbers >= start) & (numbers < stop)] - start).tolist():
             yield block[i], block.place(i)
-        first += len(block)
+
+
+def describe_record(
+    content: ext.Content,
+    place: Place,
+    cells: Cells,
+    names: Collection[str] = (),
+    message_class: Any = None,
+    restored: Mapping[str, AnyArray] | None = None,
+) -> RecordView:
+    """Return the cells of a record, of these features or all; what is over the budget is left out, and counted.
+
+    Values are looked at up to a bound; only steps of feature lists are all counted. Raises
+    InvalidArgumentError for a record that is not of the class.
+    """
+    try:
+        tree = outline.tree_of(content, message_class, _MAX_CELLS)
+    except InvalidArgumentError as error:
+        raise place.locate(error) from None
+    shown, n_hidden, budget = list[Cell](), 0, cells.budget
+    for section, name, kind, count, form_of in _parts(content, tree, cells, restored or {}):
+        if names and name not in names:
+            continue
+        if budget.is_spent or len(shown) == _MAX_CELLS:
+            n_hidden += 1
+            continue
+        form = form_of()
+        budget.characters -= n_characters(form.html, form.details) + len(name)
+        shown.append(Cell(section, name, kind, count, *form))
+    return RecordView(place, content.type, len(content.record), tuple(shown), n_hidden)
+
+
+def _parts(
+    content: ext.Content, tree: outline.Tree | None, cells: Cells, restored: Mapping[str, AnyArray]
+) -> Iterator[tuple[str, str, str, str, Callable[[], Form]]]:
+    """Yield section, name, kind and count of each part of a record, and what makes its cell."""
+    if tree is not None:
+        for path, values in outline.leaves(tree).items():
+            kind, form = "string", partial(cells.strings_form, values, len(values))
+            if not isinstance(values[0], bytes | str):
+                kind, array = np.asarray(values[0]).dtype.name, np.array(values[:_MAX_EXAMINED])
+                form = partial(cells.array_form, array, n_values=len(values))
+            yield "", path, kind, f"{len(values):,}", form
+    elif content.message is not None:
+        for section in outline.sections(content.message, None, restored):
+            sizes = _sizes(section.rows)
+            for row in section.rows:
+                form = partial(_row_form, row, sizes, cells)
+                yield section.title, row.name, row.kind, row.size_text, form
+    elif content.record:
+        n_bytes = plural(len(content.record), "byte")
+        yield "", "content", str(content.type), n_bytes, partial(cells.bytes_form, content.record)
+
+
+def _row_form(row: outline.Row, sizes: Mapping[str, int], cells: Cells) -> Form:
+    """Show a feature, or the steps of a list; `sizes` say how the pixels beside them lie."""
+    if row.restored is not None:
+        return cells.array_form(row.restored, sizes)
+    if not row.is_list:
+        return _feature_form(row.steps[0], sizes, cells)
+    forms = [_feature_form(step, {}, cells) for step in row.steps[: cells.max_steps]]
+    return cells.steps_form(forms, len(row.steps))
+
+
+def n_characters(*parts: str) -> int:
+    """Return the characters of markup, without pictures and sounds, which count as bytes."""
+    embedded = sum(len(match[0]) for part in parts for match in _EMBEDDED.finditer(part))
+    return sum(map(len, parts)) - embedded
+
+
+def _feature_form(feature: Feature, sizes: Mapping[str, int], cells: Cells) -> Form:
+    values: Any = outline.values_of(feature)
+    if outline.kind_of(feature) == "string":
+        return cells.strings_form(values, len(values), sizes)
+    dtype = np.float32 if outline.kind_of(feature) == "float32" else np.int64
+    return cells.array_form(np.array(values[:_MAX_EXAMINED], dtype), sizes, len(values))
+
+
+def _sizes(rows: list[outline.Row]) -> dict[str, int]:
+    """Return the features of one integer that may say how the pixels of others lie."""
+    rows = [row for row in rows if row.name in SIZE_NAMES and not row.is_list]
+    known = {row.name: outline.values_of(row.steps[0]) for row in rows}
+    return {name: v[0] for name, v in known.items() if len(v) == 1 and isinstance(v[0], int)}

@@ -1,15 +1,14 @@
 """tf.data: data sets of tensors, and what is in ``experimental``."""
 
-from __future__ import annotations
-
-from tfrecord_lite.tf._unavailable import Unavailable, unavailable
+from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data import experimental
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordDataset
 
 __all__ = ["AUTOTUNE", "Dataset", "Options", "TFRecordDataset", "experimental"]
 
-__getattr__: Unavailable = unavailable(
+__getattr__ = unavailable(
     __name__,
+    "use Dataset.from_generator",
     {
         "TextLineDataset": "use Dataset.from_generator over an open file",
         "FixedLengthRecordDataset": "use numpy.fromfile and Dataset.from_tensor_slices",
@@ -17,5 +16,4 @@ __getattr__: Unavailable = unavailable(
         "Iterator": "use iter(dataset)",
         "UNKNOWN_CARDINALITY": "compare with -2",
     },
-    otherwise="use Dataset.from_generator",
 )

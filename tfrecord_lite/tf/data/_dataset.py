@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite import storage
-from tfrecord_lite.dataset import mixtures
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.extension import expand, name_of
 from tfrecord_lite.options import num_files_in_turns, num_processors
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
 from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
-from tfrecord_lite.tf._unavailable import unavailable_error
+from tfrecord_lite.tf._unavailable import shape_error, unavailable_error, unsupported
 from tfrecord_lite.tf.data import _nodes as nodes
 
 AUTOTUNE = -1
@@ -37,33 +36,33 @@ class Options:
         return Options()
 
 
-# Functions of tensors, turned into functions of plain values; they can be pickled if those can.
+# Functions of plain values, made of functions of tensors by `partial`, so that they can be pickled.
 
 
-@dataclass(frozen=True)
-class _Calling:
-    """A function of tensors, turned into one of plain values."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, *parts: Any) -> Any:
-        result = self.function(*map(wrap, parts))
-        # In tf.data, a list of tensors is a tuple, and any other list is one tensor.
-        is_parts = isinstance(result, list) and any(map(is_tensor, result))
-        return unwrap(tuple(result) if is_parts else result)
+def _called(function: Callable[..., Any], *parts: Any) -> Any:
+    result = function(*map(wrap, parts))
+    # In tf.data, a list of tensors is a tuple, and any other list is one tensor.
+    is_parts = isinstance(result, list) and any(map(is_tensor, result))
+    return unwrap(tuple(result) if is_parts else result)
 
 
-@dataclass(frozen=True)
-class _Generating:
-    """A generator of anything, turned into one of plain values of the given specs."""
+def _generated(function: Callable[..., Any], arguments: Iterable[Any], specs: Any) -> Iterator[Any]:
+    for element in function(*arguments):
+        yield _as_specified(element, specs)
 
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    specs: Any
 
-    def __call__(self) -> Iterator[Any]:
-        for element in self.function(*self.arguments):
-            yield _as_specified(element, self.specs)
+def _plan_made(function: Callable[..., Any], element: Any) -> PlanNode:
+    return _plan_of(_checked(function(*map(wrap, _parts(element))), "the function"))
+
+
+def _checked(result: Any, source: str) -> Dataset:
+    if not isinstance(result, Dataset):
+        raise TypeError(f"{source} must return a Dataset, not {type(result).__name__}")
+    return result
+
+
+def _parts(element: Any) -> tuple[Any, ...]:
+    return element if type(element) is tuple else (element,)
 
 
 def _as_specified(element: Any, specs: Any) -> Any:
@@ -73,20 +72,21 @@ def _as_specified(element: Any, specs: Any) -> Any:
         return tuple(_as_specified(item, spec) for item, spec in zip(element, specs, strict=True))
     array, expected = plain_array(element, specs.dtype), specs.shape
     if expected is not None and not fits(np.shape(array), expected):
-        detail = f"the generator yielded an element of shape {np.shape(array)}, expected {expected}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        start = f"the generator yielded an element of shape {np.shape(array)}"
+        raise shape_error(f"{start}, expected {expected}")
     return array
 
 
+def _of_calls(function: Callable[..., Any], *arguments: Any) -> Dataset:
+    return _of_plan(nodes.Calls(function=partial(function, *arguments)))
+
+
 def _shards_of(place: str) -> Iterator[Dataset]:
-    """Yield a data set of each shard that was saved."""
     for shard in range(storage.num_saved_shards(place)):
-        elements = partial(storage.saved_elements, place, 1, shard)
-        yield Dataset(library.Dataset(nodes.Calls(function=elements)))
+        yield _of_calls(storage.saved_elements, place, 1, shard)
 
 
 def _numbered(number: int, element: Any) -> Any:
-    """Pair an element with its number, for ``enumerate``."""
     return np.int64(number), element
 
 
@@ -100,22 +100,7 @@ def _specs_of(types: Any, shapes: Any) -> Any:
     return TensorSpec(shapes, types)
 
 
-@dataclass(frozen=True)
-class _PlanOf:
-    """A function from an element to a data set, turned into one to its plan."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, element: Any) -> PlanNode:
-        result = self.function(*map(wrap, element if type(element) is tuple else (element,)))
-        if not isinstance(result, Dataset):
-            raise TypeError(f"the function must return a Dataset, not {type(result).__name__}")
-        return _plan_of(result)
-
-
 class _Iterator:
-    """One iteration over a data set."""
-
     def __init__(self, elements: library.DatasetIterator) -> None:
         self._elements = elements
 
@@ -133,14 +118,12 @@ class _Iterator:
 
 
 class _HintingType(type):
-    """A class whose missing names raise an error that says what to use instead."""
-
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
         names = [attribute for attribute in dir(cls) if not attribute.startswith("_")]
-        otherwise = "use map with a function, or Python's itertools"
-        raise unavailable_error(f"tf.data.Dataset.{name}", names, _HINTS, otherwise, cls)
+        advice = "use map with a function, or Python's itertools"
+        raise unavailable_error(f"tf.data.Dataset.{name}", names, _HINTS, advice, cls)
 
 
 _HINTS = {
@@ -153,16 +136,15 @@ _HINTS = {
 class Dataset(metaclass=_HintingType):
     """A sequence of elements, as ``tf.data.Dataset``.
 
-    It wraps a :class:`tfrecord_lite.Dataset`, whose methods are documented in more detail.
-    Functions are called with tensors, for one element at a time. `num_parallel_calls` is a
-    number of threads; `deterministic` and `name` have no effect.
+    It wraps a :class:`tfrecord_lite.Dataset`, whose methods are documented in more detail. Functions
+    are called with tensors. `num_parallel_calls` is a number of threads; `deterministic` and `name` have no effect.
     """
 
     def __init__(self, dataset: library.Dataset) -> None:
         self._dataset = dataset
 
     def _then(self, stage: Callable[..., PlanNode], **settings: Any) -> Dataset:
-        return Dataset(library.Dataset(stage(input=_plan_of(self), **settings)))
+        return _of_plan(stage(input=_plan_of(self), **settings))
 
     # ------------------------------------------------------------------------- sources
 
@@ -170,12 +152,12 @@ class Dataset(metaclass=_HintingType):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of the rows of arrays, or of dictionaries and tuples of arrays."""
         arrays = map_structure(_sliceable, unwrap(tensors))
-        return Dataset(library.Dataset(nodes.Slices(arrays=arrays, n_rows=nodes.rows_of(arrays))))
+        return _of_plan(nodes.Slices(arrays=arrays, n_rows=nodes.rows_of(arrays)))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of one element."""
-        return Dataset(library.Dataset(nodes.Calls(function=partial(iter, (unwrap(tensors),)))))
+        return _of_calls(iter, (unwrap(tensors),))
 
     @staticmethod
     def from_generator(
@@ -186,23 +168,16 @@ class Dataset(metaclass=_HintingType):
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """Make a data set of what a generator function yields; it is called for each epoch.
-
-        Raises
-        ------
-        TypeError
-            If `generator` is not callable, or neither types nor a signature are given.
-        """
+        """Make a data set of what a generator function yields; it is called for each epoch."""
         if not callable(generator):
             raise TypeError("generator must be a callable")
+        if output_signature is None and output_types is None:
+            raise TypeError("from_generator needs output_signature, or output_types")
         specs = output_signature
         if specs is None:
-            if output_types is None:
-                raise TypeError("from_generator needs output_signature, or output_types")
             specs = _specs_of(output_types, output_shapes)
-        arguments = () if args is None else tuple(wrap(unwrap(item)).numpy() for item in args)
-        function = _Generating(generator, arguments, specs)
-        return Dataset(library.Dataset(nodes.Calls(function=function)))
+        arguments = [wrap(unwrap(item)).numpy() for item in (() if args is None else args)]
+        return _of_calls(_generated, generator, arguments, specs)
 
     @staticmethod
     def range(*args: int, output_type: object = "int64", name: str | None = None) -> Dataset:
@@ -219,47 +194,31 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Make a data set of what ``save`` wrote, ours or TensorFlow's, in TensorFlow's order.
 
-        That is in turns: one element of each of as many shards as there are processors, here this machine's, or
-        whatever a `reader_func` makes of the data sets of the shards: for the order of a machine with 8 processors
-        ``lambda shards: shards.interleave(lambda shard: shard, cycle_length=8)``, shard by shard with 1. The
-        compression is recognised. `element_spec` and `wait` have no effect.
+        By default, as many shards as this machine has processors take turns. `reader_func` makes another order
+        of the data sets of the shards: ``lambda shards: shards.interleave(lambda shard: shard, cycle_length=8)``
+        is that of a machine with 8. The compression is recognised. `element_spec` and `wait` have no effect.
         """
         (place,) = map(name_of, expand(_paths(path)))
         if reader_func is None:
-            elements = partial(storage.saved_elements, place, os.cpu_count() or 1)
-            return Dataset(library.Dataset(nodes.Calls(function=elements)))
-        shards = Dataset(library.Dataset(nodes.Calls(function=partial(_shards_of, place))))
-        dataset = reader_func(shards)
-        if not isinstance(dataset, Dataset):
-            raise TypeError(f"reader_func must return a Dataset, not {type(dataset).__name__}")
-        return dataset
+            return _of_calls(storage.saved_elements, place, os.cpu_count() or 1)
+        return _checked(reader_func(_of_calls(_shards_of, place)), "reader_func")
 
     def save(
-        self,
-        path: Any,
-        compression: str | None = None,
-        shard_func: Any = None,
-        checkpoint_args: Any = None,
+        self, path: Any, compression: Any = "", shard_func: Any = None, checkpoint_args: Any = None
     ) -> None:
         """Write all elements to a folder that ``load`` and TensorFlow read; they are all held in memory.
 
-        `shard_func` returns the number of an element's shard.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``UNSUPPORTED`` for `checkpoint_args`.
+        `shard_func` returns the number of an element's shard. `checkpoint_args` are not supported.
         """
         if checkpoint_args is not None:
             detail = "save makes no checkpoints; a save that is cut leaves the folder as it was"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            raise unsupported(detail)
         elements: Iterator[Any] = iter(self._dataset)
         sizes = None
         if shard_func is not None:
             shards: dict[int, list[Any]] = {}
             for element in elements:
-                parts = element if type(element) is tuple else (element,)
-                number = int(unwrap(shard_func(*map(wrap, parts))))
+                number = int(_called(shard_func, *_parts(element)))
                 shards.setdefault(number, []).append(element)
             elements = itertools.chain.from_iterable(shards.values())
             sizes = {number: len(rows) for number, rows in shards.items()}
@@ -268,22 +227,13 @@ class Dataset(metaclass=_HintingType):
 
     @staticmethod
     def list_files(
-        file_pattern: Any,
-        shuffle: bool | None = None,
-        seed: int | None = None,
-        name: str | None = None,
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: Any = None
     ) -> Dataset:
-        """Make a data set of file names, shuffled unless `shuffle` is False.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` if no file matches.
-        """
+        """Make a data set of file names, shuffled unless `shuffle` is False; InvalidArgumentError for none."""
         try:
             names = sorted(map(name_of, expand(_paths(file_pattern), may_mix=True, folders="keep")))
         except FileNotFoundError as error:
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=str(error)) from None
+            raise argument_error(str(error)) from None
         files = Dataset.from_tensor_slices(names)
         return files if shuffle is False else files.shuffle(len(names), seed)
 
@@ -293,15 +243,13 @@ class Dataset(metaclass=_HintingType):
         items = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if not isinstance(items, (tuple, list)) or not all(isinstance(d, Dataset) for d in items):
             raise TypeError("zip needs data sets, or a tuple of them")
-        plans = tuple(_plan_of(dataset) for dataset in items)
-        return Dataset(library.Dataset(mixtures.Zipped(inputs=plans)))
+        return Dataset(library.Dataset.zip(*(dataset._dataset for dataset in items)))  # noqa: SLF001 - of this class
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Append the elements of another data set."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
-        plans = (_plan_of(self), _plan_of(dataset))
-        return Dataset(library.Dataset(mixtures.Concatenated(inputs=plans)))
+        return Dataset(self._dataset.concatenate(dataset._dataset))
 
     # -------------------------------------------------------------------------- stages
 
@@ -316,11 +264,11 @@ class Dataset(metaclass=_HintingType):
         dataset = self._dataset
         if _plan_of(self).content in {"records", "batches"}:
             dataset = library.Dataset(nodes.Records(input=_plan_of(self)))
-        return Dataset(dataset.map(_Calling(map_func), num_parallel_calls))
+        return Dataset(dataset.map(partial(_called, map_func), num_parallel_calls))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keep the elements for which a function returns true."""
-        return Dataset(self._dataset.filter(_Calling(predicate)))
+        return Dataset(self._dataset.filter(partial(_called, predicate)))
 
     def interleave(
         self,
@@ -336,16 +284,15 @@ class Dataset(metaclass=_HintingType):
             cycle_length = num_parallel_calls or num_processors()
             if num_parallel_calls == AUTOTUNE:
                 cycle_length = num_files_in_turns()
-        cycle = int(cycle_length)
-        block = 1 if block_length is None else block_length
+        cycle, block = int(cycle_length), 1 if block_length is None else block_length
         if cycle < 1 or block < 1:
-            detail = f"cycle_length is {cycle_length} and block_length {block_length}, expected 1 or more"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            lengths = f"cycle_length is {cycle_length} and block_length {block_length}"
+            raise argument_error(f"{lengths}, expected 1 or more")
         settings: dict[str, Any] = {"cycle_length": cycle, "block_length": block}
-        function = _PlanOf(map_func)
+        function = partial(_plan_made, map_func)
         files = nodes.files_of(_plan_of(self), function)
         if files is not None:
-            return Dataset(library.Dataset(replace(files, **settings)))
+            return _of_plan(replace(files, **settings))
         return self._then(nodes.Interleave, function=function, **settings)
 
     @staticmethod
@@ -358,8 +305,8 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Draw each element from one of the data sets; see :meth:`tfrecord_lite.Dataset.mix`."""
         values = None if weights is None else np.asarray(unwrap(weights), np.float64).tolist()
-        inputs = [library.Dataset(_plan_of(dataset)) for dataset in datasets]
-        stop: Literal["first", "all"] = "first" if stop_on_empty_dataset else "all"
+        inputs = [dataset._dataset for dataset in datasets]  # noqa: SLF001 - of this class
+        stop: Any = "first" if stop_on_empty_dataset else "all"
         return Dataset(library.Dataset.mix(inputs, values, seed, stop))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -426,16 +373,9 @@ class Dataset(metaclass=_HintingType):
         return Dataset(self._dataset.enumerate(start).map(_numbered))
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Keep the elements in memory.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``UNSUPPORTED`` if `filename` is given.
-        """
+        """Keep the elements in memory; InvalidArgumentError for a `filename`."""
         if filename:
-            detail = "elements can only be cached in memory; write a TFRecord file instead"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            raise unsupported("elements are only cached in memory; write a TFRecord file instead")
         return Dataset(self._dataset.cache())
 
     def prefetch(self, buffer_size: int | None, name: str | None = None) -> Dataset:
@@ -462,26 +402,19 @@ class Dataset(metaclass=_HintingType):
     def cardinality(self, name: str | None = None) -> Tensor:
         """Return the number of elements; -2 if it is unknown or infinite."""
         try:
-            return Tensor(np.int64(len(self._dataset)))
+            return Tensor(np.int64(len(self)))
         except TypeError:
             return Tensor(np.int64(-2))
 
     @property
     def element_spec(self) -> Any:
-        """The shapes and dtypes of the first element, which is read for it; a batch may be of any size.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If there is no element.
-        """
+        """The shapes and dtypes of the first element, which is read for it; a batch may be of any size."""
         for element in self.take(1):
             stages = chain(_plan_of(self))
             batches = [stage for stage in stages if isinstance(stage, (Batch, nodes.Unbatch))]
             is_open = bool(batches) and not getattr(batches[-1], "drop_remainder", True)
             return map_structure(partial(_spec_of, is_open=is_open), element)
-        detail = "an empty data set has no element to tell the shapes of"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error("an empty data set has no element to tell the shapes of")
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """Iterate over the elements as arrays, NumPy scalars and bytes."""
@@ -532,6 +465,10 @@ class TFRecordDataset(Dataset):
         super().__init__(library.TFRecordDataset(paths, codec, buffer_size, num_parallel_reads))
 
 
+def _of_plan(plan: PlanNode) -> Dataset:
+    return Dataset(library.Dataset(plan))
+
+
 def _plan_of(dataset: Dataset) -> PlanNode:
     return plan_of(dataset._dataset)  # noqa: SLF001 - of this module
 
@@ -545,8 +482,8 @@ def _spec_of(leaf: Any, *, is_open: bool) -> TensorSpec:
 def _sliceable(leaf: Any) -> Any:
     if isinstance(leaf, (np.ndarray, np.generic, bytes)):
         return leaf
-    detail = f"a {type(leaf).__name__} cannot be sliced; pass its parts, or a dense array"
-    raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    name = type(leaf).__name__
+    raise unsupported(f"a {name} cannot be sliced; pass its parts, or a dense array")
 
 
 def _size(batch_size: Any) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,11 +24,12 @@ from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
-from tfrecord_lite.tf._tensor import map_structure
+from tfrecord_lite.tf._tensor import as_array, map_structure
+from tfrecord_lite.tf._unavailable import shape_error, unsupported
 
 _CHUNK_SIZE = 1024
 _MAX_FILES = 10_000
-_OF_FILES = "names", "options", "n_records", "marks"
+_OF_FILES = "names", "n_records", "marks"
 
 
 def rows_of(structure: Any) -> int:
@@ -37,8 +38,7 @@ def rows_of(structure: Any) -> int:
 
     def add(leaf: Any) -> None:
         if isinstance(leaf, bytes) or not leaf.shape:
-            detail = "a single value cannot be sliced; give an array"
-            raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+            raise shape_error("a single value cannot be sliced; give an array")
         sizes.add(leaf.shape[0])
 
     map_structure(add, structure)
@@ -136,8 +136,7 @@ class Interleave(Stage):
                     open_feed.close()
 
     def _in_turns(self, run: Run, inputs: Iterator[Any], slots: list[Feed | None]) -> Iterator[Any]:
-        is_at_end = False
-        turn = 0
+        is_at_end, turn = False, 0
         while not is_at_end or any(slot is not None for slot in slots):
             if slots[turn] is None and not is_at_end:
                 opened = next(inputs, None)
@@ -164,10 +163,13 @@ class Unbatch(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         with self.feed(run, state) as feed:
             for element, _, _, after in elements(feed):
-                whole = Slices(arrays=element, n_rows=rows_of(element))
-                rows = [row for chunk, _ in whole.chunks(run, None) for row in chunk.to_list()]
+                rows = _rows_of(Slices(arrays=element, n_rows=rows_of(element)))
                 if rows:
                     yield ObjectChunk(rows), {"feed": after}
+
+
+def _rows_of(slices: Slices) -> list[Any]:
+    return [row for chunk, _ in slices.chunks(Run(), None) for row in chunk.to_list()]
 
 
 def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | None:
@@ -185,7 +187,7 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
         return None
     if not isinstance(slices.arrays, np.ndarray) or not 0 < slices.n_rows <= _MAX_FILES:
         return None
-    rows = [row for chunk, _ in slices.chunks(Run(), None) for row in chunk.to_list()]
+    rows = _rows_of(slices)
     if not all(isinstance(row, bytes) for row in rows):
         return None
     results = [function(row) for row in rows]
@@ -200,10 +202,9 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
     return replace(first, names=tuple(names), **order)
 
 
-def _settings(files: Files) -> list[Any]:
+def _settings(files: Files) -> dict[str, Any]:
     """Return what a plan says of its files, besides their names and what is known of their records."""
-    own = [value for name, value in vars(files).items() if name not in _OF_FILES]
-    return [own, [getattr(files.options, option.name) for option in fields(files.options)]]
+    return {name: value for name, value in vars(files).items() if name not in _OF_FILES}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -220,10 +221,9 @@ def _stacked(parts: list[Any]) -> SparseTensor:
     """Stack sparse tensors along a new first dimension; the other sizes are the largest of all parts."""
     if not isinstance(parts[0], SparseTensor):
         detail = "ragged tensors cannot be stacked; parse whole batches, by batch before map"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        raise unsupported(detail)
     if len({part.rank for part in parts}) != 1:
-        detail = "the sparse tensors of a batch must have the same number of dimensions"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        raise shape_error("the sparse tensors of a batch must have the same number of dimensions")
     counts = [len(part.indices) for part in parts]
     numbers = np.repeat(np.arange(len(parts)), counts)  # the part that each value belongs to
     indices = np.column_stack([numbers, np.concatenate([part.indices for part in parts])])
@@ -255,8 +255,7 @@ def _padded(elements: list[Any], shapes: Any, fills: Any) -> Any:
         parts = enumerate(zip(*elements, strict=True))
         return tuple(_padded(list(p), _of(shapes, i), _of(fills, i)) for i, p in parts)
     if isinstance(first, (SparseTensor, RaggedTensor)):
-        detail = "padded_batch needs dense tensors; use tf.sparse.to_dense first"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        raise unsupported("padded_batch needs dense tensors; use tf.sparse.to_dense first")
     return _filled(elements, shapes, fills)
 
 
@@ -267,7 +266,7 @@ def _of(structure: Any, key: Any) -> Any:
 
 
 def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
-    arrays = [np.asarray(item, object if isinstance(item, bytes) else None) for item in elements]
+    arrays = list(map(as_array, elements))
     dtype = arrays[0].dtype
     if fill is None:
         fill = b"" if dtype.kind == "O" else dtype.type(0)
@@ -281,14 +280,12 @@ def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
 def _sizes(shapes: list[tuple[int, ...]], padded_shape: Any) -> list[int]:
     """Return the padded shape; None and -1 stand for the largest size."""
     if len({len(shape) for shape in shapes}) != 1:
-        detail = "the arrays of a batch must have the same number of dimensions"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        raise shape_error("the arrays of a batch must have the same number of dimensions")
     largest = [max(sizes) for sizes in zip(*shapes, strict=True)]
     if padded_shape is None:
         return largest
     target = [-1 if size is None else int(size) for size in padded_shape]
     sizes = [most if size < 0 else size for size, most in zip(target, largest, strict=False)]
     if len(target) != len(largest) or any(map(operator.lt, sizes, largest)):
-        detail = f"arrays of up to {largest} do not fit the padded shape {target}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        raise shape_error(f"arrays of up to {largest} do not fit the padded shape {target}")
     return sizes

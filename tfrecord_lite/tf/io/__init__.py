@@ -8,24 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite import ExampleParser, SequenceExampleParser, writer
+import tfrecord_lite
+from tfrecord_lite import FixedLenFeature, RaggedFeature, SparseFeature, VarLenFeature, writer
 from tfrecord_lite.apps.images import image as images
-from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.extension import CompressionType, TFRecordOptions
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    SparseFeature,
-    VarLenFeature,
-    require_specifications,
-)
+from tfrecord_lite.schema import FeatureSpec, FixedLenSequenceFeature, require_specifications
 from tfrecord_lite.tensors import parse, serialize
 from tfrecord_lite.tf._dtype import as_dtype
 from tfrecord_lite.tf._parse_ahead import BatchTensor, RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap, wrap
-from tfrecord_lite.tf._unavailable import Unavailable, unavailable
+from tfrecord_lite.tf._unavailable import unavailable, unsupported
 from tfrecord_lite.tf.io import gfile
 
 Features = Mapping[str, FeatureSpec]
@@ -49,19 +41,20 @@ def parse_example(
     serialized: Any, features: Features, example_names: Any = None, name: str | None = None
 ) -> dict[str, Any]:
     """Parse a batch of Examples, as :func:`tfrecord_lite.parse_example`."""
+    parser, names = _parser(tfrecord_lite.ExampleParser, features), _names(example_names)
     if isinstance(serialized, BatchTensor):
-        return wrap(serialized.parsed(_parser(ExampleParser, features), _names(example_names)))  # type: ignore[no-any-return]
+        return wrap(serialized.parsed(parser, names))  # type: ignore[no-any-return]
     messages = unwrap(serialized)
     if isinstance(messages, bytes):
-        return parse_single_example(messages, features, example_names, name)
-    return wrap(_parser(ExampleParser, features)(messages, _names(example_names)))  # type: ignore[no-any-return]
+        return parse_single_example(messages, features, example_names)
+    return wrap(parser(messages, names))  # type: ignore[no-any-return]
 
 
 def parse_single_example(
     serialized: Any, features: Features, example_names: Any = None, name: str | None = None
 ) -> dict[str, Any]:
     """Parse one Example, as :func:`tfrecord_lite.parse_single_example`."""
-    parser = _parser(ExampleParser, features)
+    parser = _parser(tfrecord_lite.ExampleParser, features)
     if example_names is None and isinstance(serialized, RecordTensor) and can_be_cut(features):
         row = serialized.parsed(parser)
         if row is not None:
@@ -77,7 +70,7 @@ def parse_sequence_example(
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Parse a batch of SequenceExamples, as :func:`tfrecord_lite.parse_sequence_example`."""
-    parser = _parser(SequenceExampleParser, context_features, sequence_features)
+    parser = _parser(tfrecord_lite.SequenceExampleParser, context_features, sequence_features)
     return wrap(parser(unwrap(serialized), _names(example_names)))  # type: ignore[no-any-return]
 
 
@@ -89,7 +82,7 @@ def parse_single_sequence_example(
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parse one SequenceExample, as :func:`tfrecord_lite.parse_single_sequence_example`."""
-    parser = _parser(SequenceExampleParser, context_features, sequence_features)
+    parser = _parser(tfrecord_lite.SequenceExampleParser, context_features, sequence_features)
     context, lists, _ = parser.parse_single(unwrap(serialized), _names(example_name))
     return wrap(context), wrap(lists)
 
@@ -158,7 +151,7 @@ def decode_image(
     plain = unwrap(contents)
     if expand_animations and plain[:4] == b"GIF8":
         detail = "a GIF may be animated; pass expand_animations=False to decode its first image"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        raise unsupported(detail)
     return _decoded(plain, channels, dtype)
 
 
@@ -168,9 +161,7 @@ def decode_jpeg(contents: Any, channels: int = 0, **settings: Any) -> Tensor:
     return _decoded(unwrap(contents), channels, "uint8")
 
 
-def decode_png(
-    contents: Any, channels: int = 0, dtype: object = "uint8", name: str | None = None
-) -> Tensor:
+def decode_png(contents: Any, channels: int = 0, dtype: Any = "uint8", name: Any = None) -> Tensor:
     """Decode a PNG image of 8 bits per channel."""
     return _decoded(unwrap(contents), channels, dtype)
 
@@ -179,8 +170,7 @@ def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any
     """Encode an image as JPEG, as :func:`tfrecord_lite.apps.images.encode_image`."""
     plain = np.asarray(unwrap(image))
     if format and plain.shape[-1] != {"grayscale": 1, "rgb": 3}.get(format):
-        detail = f"an image of shape {list(plain.shape)} cannot be encoded as {format!r}"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        raise unsupported(f"an image of shape {list(plain.shape)} cannot be encoded as {format!r}")
     _check_settings(settings)
     return Tensor(images.encode_image(plain, "jpeg", quality))
 
@@ -207,8 +197,7 @@ def _path(filename: Any) -> str:
 
 def _decoded(contents: Any, channels: int | None, dtype: object) -> Tensor:
     if (name := as_dtype(dtype).name) not in ("uint8", "uint16"):
-        detail = "images are decoded to uint8 and uint16; use tf.cast on the result"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        raise unsupported("images are decoded to uint8 and uint16; use tf.cast on the result")
     return Tensor(images.decode_image(contents, channels or 0, dtype=name))
 
 
@@ -217,11 +206,12 @@ def _check_settings(settings: dict[str, Any]) -> None:
     for name, value in settings.items():
         if name != "name":
             detail = f"{name}={value!r} is a setting of TensorFlow's own codec; leave it out"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            raise unsupported(detail)
 
 
-__getattr__: Unavailable = unavailable(
+__getattr__ = unavailable(
     __name__,
+    "use tfrecord_lite itself, or NumPy on the array that .numpy() returns",
     {
         "TFRecordCompressionType": "use tf.compat.v1.io.TFRecordCompressionType",
         "decode_bmp": "use decode_image",
@@ -230,5 +220,4 @@ __getattr__: Unavailable = unavailable(
         "tf_record_iterator": "use tf.compat.v1.io.tf_record_iterator, or tf.data.TFRecordDataset",
         "write_graph": "leave it out, as there are no graphs here",
     },
-    otherwise="use tfrecord_lite itself, or NumPy on the array that .numpy() returns",
 )

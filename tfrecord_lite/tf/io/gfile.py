@@ -7,9 +7,8 @@ import os
 import shutil
 from typing import IO, Any
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.extension import expand, is_url, name_of
-from tfrecord_lite.tf._unavailable import Unavailable, unavailable
+from tfrecord_lite.tf._unavailable import unavailable, unsupported
 
 __all__ = [
     "GFile", "copy", "exists", "glob", "isdir", "join", "listdir", "makedirs", "mkdir", "remove",
@@ -98,8 +97,8 @@ def _local(path: Any) -> str:
     name = os.fsdecode(path)
     if "://" in name:
         detail = f"gfile is for local files, not {name}; use fsspec for other file systems"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        raise unsupported(detail)
     return name
 
 
-__getattr__: Unavailable = unavailable(__name__, otherwise="use os, shutil or pathlib")
+__getattr__ = unavailable(__name__, "use os, shutil or pathlib")
