@@ -34,7 +34,8 @@ TOO_LONG = MAX_VARINT_BYTES + 1
 
 _TOP_BITS = np.uint64(0x8080808080808080)
 _ONE = np.uint64(1)
-_ALL_BUT_LAST = np.uint64(0x0080808080808080)
+_CONTINUED = np.uint64(0x0080808080808080)
+"""The top bits of the bytes of a varint of 8 bytes: all set but the last."""
 # Each step of squeeze joins pairs of groups: shift, bits of the lower one, of the upper one.
 _STEPS = [
     (np.uint64(1), np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00)),
@@ -120,7 +121,7 @@ def read_sized(
     unused = np.subtract(np.uint64(64), n_bits, out=n_bits)
     loaded <<= unused
     loaded >>= unused
-    differs = loaded & _TOP_BITS != _ALL_BUT_LAST >> unused
+    differs = loaded & _TOP_BITS != _CONTINUED >> unused
     differs |= is_empty
     return squeeze(loaded, longest).view(np.int64), differs if np.count_nonzero(differs) else None
 

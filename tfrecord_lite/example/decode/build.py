@@ -403,8 +403,9 @@ def _row_ids(
     highest = np.full_like(items, -1)
     is_filled = items > 0
     highest[is_filled] = ids[row_splits(items)[1:][is_filled] - 1]
-    empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats, so that no sum overflows
-    if (i := first_true(empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size)) is not None:
+    # As floats, so that no sum overflows.
+    n_empty_so_far = np.maximum(highest + 1.0 - items, 0.0).cumsum()
+    if (i := first_true(n_empty_so_far > _MAX_GAPS + _MAX_MEAN_GAPS * items.size)) is not None:
         detail = f"{shown(column, i, 'row id')} leave too many rows empty: "
         detail += f"over {_MAX_GAPS:,} in the batch up to here"
         raise MisfitError(i, Reason.BAD_PARTITION, key, detail)

@@ -198,7 +198,7 @@ _HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(proto.KEY_TAG[0])
 _BODY_KNOWN, _KIND_BITS, _BYTE = np.uint64(0xFF00FFFF), np.uint64(16), np.uint64(0xFF)
 _BODY_PER_BYTE = np.uint64((1 << 8) | (1 << 24))
 _BODY = np.uint64((proto.VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
-_SHORTEST, _LONGEST = 4, 0x7F + 2
+_MIN_BODY, _MAX_BODY = 4, 0x7F + 2  # of r: r - 2 fits in one byte
 
 
 def submessages(fields: Fields, number: int) -> Fields:
@@ -248,7 +248,7 @@ class MapEntries:
         self.is_void: BoolArray = np.zeros(self.message.size, np.bool_)
         """Which entries have an unknown field: the runtime skips them as unknown."""
         self._odd = np.flatnonzero(self._kind == 0)  # the entries that are not plain
-        self._keys = self._values = entries.take(self._odd[:0])
+        self._odd_keys = self._odd_values = entries.take(self._odd[:0])
         if self._odd.size:
             self._split(entries.take(self._odd))
 
@@ -262,14 +262,13 @@ class MapEntries:
     def _plain_features(self, entries: Fields) -> _PlainEntries:
         """Return the key, the kind and the list of each plain entry; kind 0 for the others."""
         head, key, value = self._heads(entries)
-        body = arrays.lanes(self._data)[
-            value
-        ]  # a key of up to 255 bytes ends within the spare bytes
-        room = (entries.stop - value).view(np.uint64)
-        is_plain = (body & _BODY_KNOWN) == room * _BODY_PER_BYTE + _BODY
+        # A key of up to 255 bytes ends within the spare bytes.
+        body = arrays.lanes(self._data)[value]
+        n_left = (entries.stop - value).view(np.uint64)
+        is_plain = (body & _BODY_KNOWN) == n_left * _BODY_PER_BYTE + _BODY
         is_plain &= (head & _HEAD_KNOWN) == _HEAD
         # Less than the shortest wraps around to a large number.
-        is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
+        is_plain &= n_left - np.uint64(_MIN_BODY) <= np.uint64(_MAX_BODY - _MIN_BODY)
         kind = proto.KIND_OF_TAG[((body >> _KIND_BITS) & _BYTE).view(np.int64)]
         kind *= is_plain
         return key, kind, value + 4
@@ -288,12 +287,14 @@ class MapEntries:
         is_part = (parts.number == proto.KEY) | (parts.number == proto.VALUE)
         is_known = (parts.wire_type == LEN) & is_part
         self.is_void[self._odd[parts.owner[~is_known]]] = True
-        self._values = submessages(parts, proto.VALUE)
-        self._keys = submessages(parts, proto.KEY)
+        self._odd_values = submessages(parts, proto.VALUE)
+        self._odd_keys = submessages(parts, proto.KEY)
         self.key.starts[self._odd], self.key.lengths[self._odd] = odd.start, 0
-        owner = self._odd[self._keys.owner]  # of several assignments to one place, the last stays
-        self.key.starts[owner] = self._keys.start
-        self.key.lengths[owner] = self._keys.stop - self._keys.start
+        owner = self._odd[
+            self._odd_keys.owner
+        ]  # of several assignments to one place, the last stays
+        self.key.starts[owner] = self._odd_keys.start
+        self.key.lengths[owner] = self._odd_keys.stop - self._odd_keys.start
 
     def locate(self, table: KeyTable, n_messages: int) -> LocatedEntries:
         """Look up all keys; raises WireError for one that is not UTF-8 (rule W8)."""
@@ -315,7 +316,7 @@ class MapEntries:
         """Raise WireError if a key is not UTF-8; the known ones are."""
         unsure = np.flatnonzero(~is_known)
         # Of an entry with several keys, self.key has the last only; check the others, too.
-        keys = self._keys
+        keys = self._odd_keys
         hidden = np.flatnonzero(keys.owner[1:] == keys.owner[:-1])
         entry = np.concatenate([unsure, self._odd[keys.owner[hidden]]])
         starts = np.concatenate([self.key.starts[unsure], keys.start[hidden]])
@@ -339,7 +340,7 @@ class MapEntries:
         """
         odd = np.flatnonzero(self._kind[chosen] == 0)
         places = np.searchsorted(self._odd, chosen[odd])
-        odd_fields = _values_of(self._values, places, self._odd.size)
+        odd_fields = _values_of(self._odd_values, places, self._odd.size)
         if odd.size == chosen.size:
             return odd_fields
         fields = self._plain(chosen)

@@ -43,8 +43,9 @@ from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.varint import Hole, read_sized
 
-_IN_ROW_BYTES = 64
-_LARGEST_BYTE = 0x7F
+_MAX_INLINE_PAYLOAD = 64
+"""Bytes of the longest payload that is part of a stretch; a longer one ends it."""
+_MAX_ONE_BYTE_LENGTH = 0x7F
 _AT_ONCE, _BYTES_AT_ONCE = 1024, 512 * 1024
 """Messages that are compared at once, and their bytes, so that the arrays stay in the cache."""
 _REPEATED_WORDS = 64
@@ -55,6 +56,7 @@ _AHEAD_BYTES = 3 * LANE_BYTES
 _MAX_TEMPLATE_BYTES = 256
 """Longest stretch with a length of several bytes; a row of it and two words more are within a block's spare bytes."""
 _FURTHEST = _MAX_TEMPLATE_BYTES + _AHEAD_BYTES
+"""Bytes that may be read from the start of a stretch with a length of several bytes."""
 _SIZE_CLASS_WORDS = 4
 """Stretches are compared together by size class, each of so many words."""
 _MOST_TOGETHER = 64
@@ -217,7 +219,7 @@ class _StretchGroup:
         self.stretches = stretches
         n_bytes = max(stretch.n_words for stretch in stretches) * LANE_BYTES
         mask, expected, per_length = np.zeros((3, len(stretches), 1, n_bytes), np.uint8)
-        self.longest: Uint8Array = np.full((len(stretches), 1), _LARGEST_BYTE, np.uint8)
+        self.longest: Uint8Array = np.full((len(stretches), 1), _MAX_ONE_BYTE_LENGTH, np.uint8)
         """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
         for number, stretch in enumerate(stretches):
             size = stretch.size
@@ -229,7 +231,7 @@ class _StretchGroup:
                 expected[number, 0, hole.offset] = hole.more
                 per_length[number, 0, hole.offset] = 1
             most = max((hole.more for hole in stretch.holes), default=0)
-            self.longest[number] = _LARGEST_BYTE - most
+            self.longest[number] = _MAX_ONE_BYTE_LENGTH - most
         self._per_length: AnyArray = per_length.view("<u8")
         self._length_words: list[int] = np.flatnonzero(self._per_length.any(axis=(0, 1))).tolist()
         """The words that hold a length in some stretch."""
@@ -288,7 +290,8 @@ class _Payloads:
     def __init__(self, slots: list[tuple[int, _Stretch]]) -> None:
         self.numbers: list[int] = [number for number, _ in slots]
         """The number of each among the values kept alike."""
-        self.stretches: list[int] = [stretch.number for _, stretch in slots]
+        self.short_numbers: list[int] = [stretch.number for _, stretch in slots]
+        """The number of the stretch before each, among the short ones."""
         sizes = [[stretch.size] for _, stretch in slots]
         self.offsets: Int64Array = np.array(sizes, np.int64)
         """Where the payload starts in a row of its stretch; shape (n, 1)."""
@@ -321,6 +324,7 @@ class Layout:
         """By feature asked for: where its values are kept."""
         self.runs: list[_FloatRun] = []
         by_feature = {entry.feature: entry for entry in entries}
+        # The payloads after short stretches: the number among values kept alike, and the stretch.
         numbers: list[tuple[int, _Stretch]] = []
         extents: list[tuple[int, _Stretch]] = []
         self.n_extents: int = 0
@@ -342,7 +346,9 @@ class Layout:
                 extents += [(self.n_extents, stretch)] if is_short else []
                 self.n_extents += 1
         self.numbers, self.extents = _Payloads(numbers), _Payloads(extents)
-        self.before_floats: list[int] = [own.number for _, own in extents if own.ends_with_floats]
+        self.before_floats: list[int] = [
+            stretch.number for _, stretch in extents if stretch.ends_with_floats
+        ]
         """The short stretches, by number, whose payloads must be whole floats."""
 
     def describe(self, message: bytes | None = None) -> str:
@@ -408,9 +414,9 @@ class LayoutMatch:
             places[stretch.number] = start = at
             at = start + stretch.advance
             if stretch.holes:
-                own = lengths[stretch.number]
-                data[stretch.holes[-1].offset :].take(start, out=own, mode="clip")
-                at += own
+                payload_lengths = lengths[stretch.number]
+                data[stretch.holes[-1].offset :].take(start, out=payload_lengths, mode="clip")
+                at += payload_lengths
         wrong_ends = at != stops
         if np.count_nonzero(wrong_ends):
             wrong = _either(wrong, wrong_ends)
@@ -445,19 +451,21 @@ class LayoutMatch:
             for number_in_group, stretch in enumerate(group.stretches):
                 self._keep_floats(stretch, span, row_words[number_in_group])
             first = stop
-        own = layout.extents
-        if own.stretches:
-            self._starts[own.numbers, span] = places[own.stretches] + own.offsets
-            self._lengths[own.numbers, span] = lengths[own.stretches]  # 0 if it is always the same
+        extents = layout.extents
+        if extents.short_numbers:
+            self._starts[extents.numbers, span] = places[extents.short_numbers] + extents.offsets
+            self._lengths[extents.numbers, span] = lengths[
+                extents.short_numbers
+            ]  # 0 if it is always the same
         if layout.before_floats:
             wrong_lengths = lengths[layout.before_floats] & 3
             if np.count_nonzero(wrong_lengths):
                 wrong = _either(wrong, np.any(wrong_lengths, axis=0))
-        own = layout.numbers
-        if not own.stretches:
+        numbers = layout.numbers
+        if not numbers.short_numbers:
             return wrong
-        sizes = lengths[own.stretches]
-        at = places[own.stretches] + own.offsets
+        sizes = lengths[numbers.short_numbers]
+        at = places[numbers.short_numbers] + numbers.offsets
         values, wrong_numbers = read_sized(
             arrays.lanes(self._data), at.reshape(-1), sizes.reshape(-1)
         )
@@ -555,7 +563,7 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
         known += entry.prefix
         if entry.form is not ValueForm.FIXED:
             end(entry, [hole._replace(offset=offset + hole.offset) for hole in entry.holes])
-        elif entry.length > _IN_ROW_BYTES:
+        elif entry.length > _MAX_INLINE_PAYLOAD:
             end(entry, [])
         else:
             fixed.append((entry, len(known)))

@@ -47,12 +47,12 @@ _LEFT = 8
 """The last messages of a walk, one in so many, are left too: each step costs as much for few."""
 _FURTHEST = 256
 """Bytes that may be read from an entry on; a block has more of them to spare."""
-_LARGEST_BYTE = 0x7F
+_MAX_ONE_BYTE_LENGTH = 0x7F
 _KEY_PLACE = 4
 """Where the key begins in an entry, after its length."""
 _HEAD_BYTES = 4
 """Bytes around the key that the entry's length counts: two tags, two lengths."""
-_LONGEST_KEY = _LARGEST_BYTE - _HEAD_BYTES
+_LONGEST_KEY = _MAX_ONE_BYTE_LENGTH - _HEAD_BYTES
 _MOST_SLOT_BITS = 20
 
 
@@ -63,6 +63,7 @@ class KnownKeys:
         self.table = table
         features = [n for n, key in enumerate(table.keys) if len(key) <= _LONGEST_KEY]
         is_short = any(len(key) <= _LONGEST_KEY for key in (*table.keys, *others))
+        # With a short key at least, so that no array is empty.
         self.others: Sequence[bytes] = others if is_short else [*others, b""]
         keys = [key for key in (*table.keys, *self.others) if len(key) <= _LONGEST_KEY]
         self.features: Int64Array = np.array(features, np.int64)
@@ -75,30 +76,33 @@ class KnownKeys:
         """Bytes of an entry with this key that are not of the Feature."""
         self._shortest_entries = _shared(self.head_sizes)
         columns = np.array([[len(key), *key.ljust(longest, b"\0")] for key in keys], np.uint8)
-        self._places = _telling(columns)
+        self._hashed_places = _telling(columns)
+        """What is hashed of an entry: 0 is the length of its key, i the byte i of it, from 1 on."""
         slot_bits = min((len(keys) ** 2 // 2).bit_length() + 1, _MOST_SLOT_BITS)
         self._shift = np.uint32(32 - slot_bits)
-        self._slots = np.zeros(1 << slot_bits, np.int16)
+        self._number_of_hash = np.zeros(1 << slot_bits, np.int16)
+        """The number of the key with each hash."""
         random = np.random.default_rng(0)
+        hash_input = columns[:, self._hashed_places]
         while True:  # every third trial or so separates the keys
-            odd = 2 * random.integers(0, 2**31, len(self._places), np.uint32) + np.uint32(1)
-            hashed = (columns[:, self._places] * odd).sum(axis=1, dtype=np.uint32) >> self._shift
+            odd = 2 * random.integers(0, 2**31, hash_input.shape[1], np.uint32) + np.uint32(1)
+            hashed = (hash_input * odd).sum(axis=1, dtype=np.uint32) >> self._shift
             if np.unique(hashed).size == len(keys):
                 break
         self._multipliers: list[np.uint32] = list(odd)
-        self._slots[hashed] = np.arange(len(keys))
+        self._number_of_hash[hashed] = np.arange(len(keys))
         self._n_words = -(-(_KEY_PLACE + longest + 2) // LANE_BYTES)
         shape = 4, len(keys), self._n_words * LANE_BYTES
-        mask, expected, per_length, after = np.zeros(shape, np.uint8)
+        mask, expected, per_length, at_value_length = np.zeros(shape, np.uint8)
         for number, key in enumerate(keys):
             size = bytes([len(key)])
             head = proto.ENTRY_TAG + b"\0" + proto.KEY_TAG + size + key + proto.VALUE_TAG
             mask[number, : len(head) + 1] = 0xFF
             expected[number, : len(head)] = np.frombuffer(head, np.uint8)
-            per_length[number, [1, len(head)]] = after[number, len(head)] = 1
-        views = (words.view("<u8") for words in (mask, expected, per_length, after))
-        mask, expected, per_length, after = views
-        expected = expected - after * self.head_sizes[:, None].astype(np.uint64)
+            per_length[number, [1, len(head)]] = at_value_length[number, len(head)] = 1
+        views = (words.view("<u8") for words in (mask, expected, per_length, at_value_length))
+        mask, expected, per_length, at_value_length = views
+        expected = expected - at_value_length * self.head_sizes[:, None].astype(np.uint64)
         in_words = zip(mask.T, expected.T, per_length.T, strict=True)
         self._words = [tuple(map(_shared, words)) for words in in_words]
         """For each word of an entry, up to the value's length: which bits are known; what they must be, less
@@ -108,13 +112,13 @@ class KnownKeys:
         """Return which of the keys each entry must have, if it has one of them."""
         from_size = data[_KEY_PLACE - 1 :]
         hashed = np.zeros(at.size, np.uint32)
-        for place, multiplier in zip(self._places, self._multipliers, strict=True):
+        for place, multiplier in zip(self._hashed_places, self._multipliers, strict=True):
             taken = from_size[place:].take(at)
             if place > self._shortest:  # some keys end before
                 taken *= from_size.take(at) >= place
             hashed += taken.astype(np.uint32) * multiplier
         hashed >>= self._shift
-        return self._slots.take(hashed.astype(np.int64)).astype(np.int64)
+        return self._number_of_hash.take(hashed.astype(np.int64)).astype(np.int64)
 
     def differing(
         self, data: Uint8Array, at: Int64Array, lengths: Uint8Array, numbers: Int64Array
@@ -124,7 +128,7 @@ class KnownKeys:
         def of_each(values: AnyArray) -> Any:
             return values.take(numbers) if values.size > 1 else values[0]
 
-        wrong: BoolArray = lengths > _LARGEST_BYTE
+        wrong: BoolArray = lengths > _MAX_ONE_BYTE_LENGTH
         wrong |= lengths < of_each(self._shortest_entries)
         words = arrays.rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
         wide = lengths.astype(np.uint64)
@@ -190,8 +194,8 @@ class PlainMatch:
         """Fill in the cells of some messages, and mark as bad those that are left."""
         data, keys, bad = self._data, self._keys, bad[span]
         places, lengths, owners = _walk(data, at[span], stops[span], bad)
-        values = np.full((len(self._starts), bad.size), -1, np.int64)
-        rooms = np.zeros(values.shape, np.uint8)
+        value_at = np.full((len(self._starts), bad.size), -1, np.int64)
+        feature_sizes = np.zeros(value_at.shape, np.uint8)
         first_cells = keys.features * bad.size
         asked_owners = []
         for first in range(0, places.size, _ENTRIES_AT_ONCE):
@@ -208,25 +212,24 @@ class PlainMatch:
             cell = first_cells.take(number)
             cell += owner
             place = place + keys.value_places.take(number)
-            values.reshape(-1)[cell] = place
-            rooms.reshape(-1)[cell] = length - keys.head_sizes.take(number)
+            value_at.reshape(-1)[cell] = place
+            feature_sizes.reshape(-1)[cell] = length - keys.head_sizes.take(number)
             asked_owners.append(owner)
-        is_there = values >= 0
+        is_there = value_at >= 0
         if np.count_nonzero(is_there) != sum(map(len, asked_owners)):  # a key twice
             n_asked = np.bincount(np.concatenate(asked_owners), minlength=bad.size)
             bad |= np.count_nonzero(is_there, axis=0) != n_asked
-        np.maximum(values, 0, out=values)
-        kinds = proto.KIND_OF_TAG.take(data[2:].take(values))
-        sizes = rooms - np.uint8(2)
-        is_list = (kinds != 0) & (rooms >= 2)
-        is_list &= data[3:].take(values) == sizes
+        np.maximum(value_at, 0, out=value_at)
+        kinds = proto.KIND_OF_TAG.take(data[2:].take(value_at))
+        sizes = feature_sizes - np.uint8(2)
+        is_list = (kinds != 0) & (feature_sizes >= 2)
+        is_list &= data[3:].take(value_at) == sizes
         bad |= np.any(is_there & ~is_list, axis=0)
-        is_chunk = is_there & (rooms >= 4)
-        is_chunk &= data[4:].take(values) == proto.LIST_VALUE_TAG[0]
-        is_chunk &= data[5:].take(values) == rooms - np.uint8(4)
-        values += 4
+        is_chunk = is_there & (feature_sizes >= 4)
+        is_chunk &= data[4:].take(value_at) == proto.LIST_VALUE_TAG[0]
+        is_chunk &= data[5:].take(value_at) == feature_sizes - np.uint8(4)
         kinds *= is_there
-        self._starts[:, span], self._sizes[:, span] = values, sizes
+        self._starts[:, span], self._sizes[:, span] = value_at + 4, sizes
         self._kinds[:, span], self._are_chunks[:, span] = kinds, is_chunk
 
     def unknown_keys(self, limit: int) -> list[bytes]:
@@ -275,6 +278,7 @@ class PlainMatch:
         """Read the lists of one kind in some messages, which all have one."""
         data = self._data
         starts, sizes = self._starts[feature][chosen], self._sizes[feature][chosen]
+        # Tag and length of the chunk, two bytes, and floats.
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
             return LIST_READERS[kind](
