@@ -231,9 +231,14 @@ def parse_message(record: bytes, message_class: Any) -> Any:
     try:
         return message_class.FromString(record)
     except (DecodeError, UnicodeDecodeError):
-        name = message_class.DESCRIPTOR.full_name
-        detail = f"the {len(record)} bytes of the record are not a {name}"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+        raise misfit_error(record, message_class) from None
+
+
+def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
+    """Return the error about a record that is not a message of a class."""
+    name = message_class.DESCRIPTOR.full_name
+    detail = f"the {len(record)} bytes of the record are not a {name}"
+    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
 def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:

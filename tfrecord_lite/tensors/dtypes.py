@@ -1,11 +1,7 @@
 """The dtypes of tensors: TensorFlow's numbers for them, and NumPy's dtypes.
 
-A TensorProto gives its dtype as a number. Its elements are either all in
-``tensor_content``, little-endian, or listed in the field for that dtype (rules T4
-and T5). :data:`TYPES` has one row per dtype.
-
-NumPy lacks the small floats and integers of machine learning. They come from the
-package ml_dtypes, which is imported when one of them is first used.
+The elements of a TensorProto are either all in ``tensor_content``, little-endian, or listed in the field for
+its dtype (rules T4 and T5). ml_dtypes, which has those that NumPy lacks, is imported when one is first used.
 """
 
 from __future__ import annotations
@@ -39,10 +35,7 @@ class TensorType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's dtype, in the machine's byte order; byte strings are objects.
-
-        Raises ImportError if it needs ml_dtypes, and that is not installed, or too old.
-        """
+        """NumPy's dtype, in the machine's byte order; byte strings are objects. May raise ImportError."""
         if self is STRING:
             return np.dtype(object)
         return extra_dtype(self.name) if self.is_extra else np.dtype(self.name)
@@ -98,10 +91,7 @@ _WORDS |= {"half": "float16", "float": "float32", float: "float32", "double": "f
 
 
 def type_of_number(number: int, subject: str = "the tensor has dtype") -> TensorType:
-    """Return the dtype for the number in a TensorProto; UNSUPPORTED for others (rule T3).
-
-    Errors begin with `subject`.
-    """
+    """Return the dtype for the number in a TensorProto; UNSUPPORTED for others (rule T3)."""
     kind = _BY_NUMBER.get(number)
     if kind is not None:
         return kind
@@ -143,10 +133,7 @@ def tensor_type(name_or_type: object) -> TensorType:
 
 
 def check_shape(shape: tuple[int, ...], item_bytes: int) -> None:
-    """Raise BAD_SHAPE if no NumPy array, empty or not, can have this shape.
-
-    That is: negative sizes, more than 64 dimensions, or 2**63 bytes and more.
-    """
+    """Raise BAD_SHAPE if no NumPy array can have this shape: negative sizes, too many dimensions or bytes."""
     largest = prod(size for size in shape if size) * item_bytes
     if len(shape) > MOST_DIMS or min(shape, default=0) < 0 or largest > _MOST_BYTES:
         text = f"{len(shape)} dimensions" if len(shape) > MOST_DIMS else f"the shape {list(shape)}"
@@ -157,14 +144,11 @@ def from_bytes(raw: Uint8Array, kind: TensorType, *, little_endian: bool = True)
     """View bytes (uint8, contiguous) as numbers of any dtype but string, shape (n_values,).
 
     Numbers of the other byte order are swapped in place; of complex ones each half (rule D4).
-    The result is on the memory of `raw`, except for bool: any byte but zero is true.
+    Bools are copied: any byte but zero is true.
     """
     dtype = kind.dtype
-    if dtype == np.bool_:
-        is_true: AnyArray = raw != 0
-        return is_true
     part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
     if part > 1 and little_endian != (sys.byteorder == "little"):
         raw.view(f"u{part}").byteswap(inplace=True)
-    values: AnyArray = raw.view(dtype)
+    values: AnyArray = raw != 0 if dtype == np.bool_ else raw.view(dtype)
     return values

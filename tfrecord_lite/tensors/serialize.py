@@ -5,8 +5,8 @@
     08 dtype    12 length { 12 length { 08 size } ... }    22 length content
                                                            42 length string ...
 
-Numbers go into ``tensor_content``, little-endian and row-major, never into the typed
-fields; each string into a field of its own (rule T1). The protobuf runtime is not needed.
+Numbers go into ``tensor_content``, little-endian and row-major; each string into a field of its own (rule T1).
+The protobuf runtime is not needed.
 """
 
 from __future__ import annotations

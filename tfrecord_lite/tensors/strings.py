@@ -104,11 +104,7 @@ def as_strings(value: object) -> Strings:
 
 
 def byte_strings(value: object) -> tuple[tuple[int, ...], list[bytes]]:
-    """Take an array, nested sequences, bytes or str; return the shape, and the strings. Text becomes UTF-8.
-
-    Raises BAD_SHAPE for uneven or too deeply nested sequences, TypeError for what is neither
-    bytes nor str.
-    """
+    """Return the shape of an array, nested sequences, bytes or str, and the strings in it; text becomes UTF-8."""
     if not isinstance(value, str | bytes | bytearray | memoryview) and hasattr(value, "__array__"):
         array = np.asarray(value)
         shape, items = array.shape, array.ravel().tolist()
@@ -136,8 +132,7 @@ def _bytes_of(item: object) -> bytes:
 def flatten(value: object) -> tuple[tuple[int, ...], list[Any]]:
     """Take nested sequences apart: their shape, and the items of the innermost ones.
 
-    Raises BAD_SHAPE if sequences of one level differ in length or depth, or there are more
-    levels than an array has dimensions, as in a list that contains itself.
+    Raises BAD_SHAPE if sequences of one level differ in length or depth, or there are too many levels.
 
     >>> flatten([[b"a", b"b"], [b"c", b"d"]])
     ((2, 2), [b'a', b'b', b'c', b'd'])
@@ -164,10 +159,7 @@ def _items(leaves: list[Any]) -> list[Any]:
 
 
 def _check_depth(value: Any) -> None:
-    """Raise for too many levels, going by the first sequence of each: all others are as deep.
-
-    This comes before any level is made: each may have many times the items of the one before.
-    """
+    """Raise for too many levels, as in a list that contains itself, by the first sequence of each."""
     for _ in range(MOST_DIMS):
         if not _is_nested(value) or not len(value):
             return

@@ -127,14 +127,11 @@ def _what_it_has(message: bytes, key: str | None) -> str:
     except WireError:
         return ""
 
-    def likest_first(names: set[str]) -> list[str]:
-        def unlikeness(name: str) -> float:
-            return -SequenceMatcher(None, name, key or "").ratio() - ((key or "") in name)
+    def unlikeness(name: str) -> tuple[float, str]:
+        return -SequenceMatcher(None, name, key or "").ratio() - ((key or "") in name), name
 
-        return sorted(sorted(names), key=unlikeness)
-
-    has = listed(likest_first(features), "feature") if features else "no features"
-    steps = listed(likest_first(lists), "feature list") if lists else ""
+    has = listed(sorted(features, key=unlikeness), "feature") if features else "no features"
+    steps = listed(sorted(lists, key=unlikeness), "feature list") if lists else ""
     return f"; the record has {has}" + (f", and {steps}" if lists else "")
 
 

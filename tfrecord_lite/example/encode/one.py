@@ -1,7 +1,6 @@
 """One dictionary to the bytes of its features: a fast path without a batch.
 
-A batch of one costs NumPy as much as a batch of a hundred. So the usual values, Python's
-numbers and strings and short lists of them, are encoded by hand here. Anything else, wrong values
+Python's numbers, strings and short lists of them are encoded by hand here. Anything else, wrong values
 included, is encoded the plain way as a column of one record, with the same bytes.
 """
 
@@ -68,10 +67,7 @@ def entry_levels(key: bytes) -> tuple[bytes, bytes]:
 
 
 def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
-    """Encode a dictionary as a field with a Features message, keys in the order of their bytes.
-
-    Returns the field's pieces, to be joined; large values among them are the row's own memory.
-    """
+    """Encode a dictionary as a field with a Features message; return pieces, of which large values are the row's memory."""
     if not hasattr(row, "items"):
         raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")
     entries: list[tuple[bytes, tuple[Any, ...]]] = []
