@@ -319,7 +319,10 @@ def open_frames(stream: Source) -> Generator[Frame]:
 
 def frame_of_types(stream: Source) -> Frame:
     """Return a stream's columns without rows, and which may have nulls; no batch is read, nor are categories known."""
-    frame = open_columns(table := _empty_table(stream))
+    # Most streams can be opened again after that.
+    has_schema = _has(stream, "__arrow_c_schema__")
+    table = _without_rows(pa.schema(stream) if has_schema else reader_of(stream)[0])
+    frame = open_columns(table)
     required = describe(table, {}, {})["required"]
     for name, lists in frame.columns.items():
         shape = lists.type.shape or ()
@@ -460,15 +463,6 @@ def _without_rows(schema: ArrowSchema) -> Table:
         except pa.ArrowNotImplementedError:
             raise type_error(field.name, field.type) from None
     return schema.empty_table()
-
-
-def _empty_table(data: Source) -> Table:
-    """Return a stream's columns without rows; most streams can be opened again after that."""
-    schema = getattr(data, "schema", None) if isinstance(data, pa.RecordBatchReader) else None
-    if schema is None and _has(data, "__arrow_c_schema__"):
-        schema = pa.schema(data)
-    schema = reader_of(data)[0] if schema is None else schema
-    return _without_rows(schema)
 
 
 def _carried_schema(table: Table) -> Schema | None:

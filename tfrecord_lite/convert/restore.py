@@ -284,15 +284,18 @@ def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) ->
 
 def _ragged(lists: Lists, shape: Shape, rank: int, values: FlatValues, dtype: Any) -> RaggedTensor:
     """Return rows whose lengths vary: the first dimensions of a shape, up to `rank`."""
-    splits, rows = [], lists
-    for _ in range(rank):
-        splits.append(arrays.row_splits(rows.lengths))
-        rows = rows.below()
+    splits, n_rows = [], lists.n
+    for level in lists.levels[:rank]:
+        if isinstance(level, int):
+            splits.append(np.arange(n_rows + 1, dtype=np.int64) * level)
+        else:
+            splits.append(arrays.row_splits(level))
+        n_rows = int(splits[-1][-1])
     column: Any = values
     if isinstance(values, np.ndarray):
         # Of texts a RaggedTensor would make byte strings.
         column = values.astype(object) if values.dtype.kind in "UT" else values
-        column = column.reshape(rows.n, *shape[rank:])
+        column = column.reshape(n_rows, *shape[rank:])
     if any(own[-1] > np.iinfo(dtype).max for own in splits):  # of several blocks together
         dtype = np.dtype(np.int64)
     for level_splits, dim in zip(reversed(splits), reversed(shape[:rank]), strict=True):

@@ -30,7 +30,7 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.prepare import require_specifications
-from tfrecord_lite.schema.schema import Original, Schema, SchemaItem, SequenceSchema, is_raw
+from tfrecord_lite.schema.schema import Original, Schema, SchemaItem, SequenceSchema
 
 if TYPE_CHECKING:
     from tfrecord_lite.schema.summary import (
@@ -47,7 +47,7 @@ __all__ = [
     "DenseLike", "FeatureLike", "FeatureListSummary", "FeatureSpec", "FeatureSummary", "FixedLenFeature",
     "FixedLenSequenceFeature", "Kind", "ListSummary", "Original", "Partition", "RaggedFeature", "RawFeature",
     "Schema", "SchemaItem", "SequenceSchema", "SequenceSummary", "SparseFeature", "SparseSpec", "Summary",
-    "VarLenFeature", "Variable", "is_raw", "require_specifications", "summary_rows",
+    "VarLenFeature", "Variable", "require_specifications", "summary_rows",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

@@ -163,7 +163,8 @@ class SchemaItem(NamedTuple):
     @property
     def is_raw(self) -> bool:
         """Whether values are stored as their bytes: numbers in a feature of strings."""
-        return is_raw(self.original, self.kind)
+        original = self.original
+        return original is not None and self.kind is Kind.BYTES and original.dtype != "string"
 
     @property
     def is_narrowed(self) -> bool:
@@ -183,11 +184,6 @@ class _CheckedItem(SchemaItem):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SchemaItem, tuple(self)
-
-
-def is_raw(original: Original | None, kind: Kind) -> bool:
-    """Return whether values are stored as their bytes: numbers in a feature of strings."""
-    return original is not None and kind is Kind.BYTES and original.dtype != "string"
 
 
 def checked_item(
@@ -210,11 +206,11 @@ def checked_item(
         # Dimensions that vary are the first ones, but for the last of them.
         fits = shape[: max(rank - 1, 0)] == (None,) * (rank - 1)
         fits &= not (rank and (0 in shape or original.missing))
-        fits &= original.compression is None or is_raw(original, spec.kind)
+        fits &= original.compression is None or item.is_raw
         if isinstance(spec, dense) and original.shape is not None:
             is_whole = not rank and math.prod(shape) == math.prod(spec.shape)
             is_one = rank <= 1 and spec.shape == ()
-            fits &= is_one if is_raw(original, spec.kind) else is_whole
+            fits &= is_one if item.is_raw else is_whole
     if not fits:
         raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
     return item
