@@ -298,4 +298,4 @@ def test_a_changed_copy_leaves_the_lists() -> None:
     changed = lists.with_(flat=np.array([3, 4]), present=np.array([True, False]))
     assert (nested(lists), lists.present) == ([[1], [2]], None)
     assert (nested(changed), mask_of(changed)) == ([[3], [4]], [True, False])
-    raised(AttributeError, lists.with_, counts=1)
+    raised(TypeError, lists.with_, counts=1)
