@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
-from tfrecord_lite.convert.arrow import (
-    DataFrame,
-    Frame,
-    frame_of_types,
-    is_stream,
-    is_text,
-    open_columns,
-)
+from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.lists import AnyLists, Lists, SparseLists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import as_strings, restore_values, result, values_of
@@ -36,7 +29,7 @@ from tfrecord_lite.schema.types import WIRE, Shape, Type
 
 
 @hinted
-def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
+def schema_of(columns: Mapping[str, Any] | arrow.DataFrame, *, lossless: bool = False) -> Schema:
     """Return the schema that stores columns, and with which they are restored.
 
     Parameters
@@ -71,7 +64,9 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     x     FixedLenFeature  float32  [3]    float64 [3]
     n     FixedLenFeature  int64    []     uint8 []
     """
-    frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
+    frame = (
+        arrow.frame_of_types(columns) if arrow.is_stream(columns) else arrow.open_columns(columns)
+    )
     items = {}
     for name, column in frame.columns.items():
         lists = opened(name, column, "strict")
@@ -179,7 +174,7 @@ _UNITS = ("D", "s", "ms", "us", "ns")
 """The units of times in Arrow, the coarsest first."""
 
 
-def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Schema]:
+def with_carried(frame: arrow.Frame, *, any_category: bool = False) -> tuple[arrow.Frame, Schema]:
     """Return a frame, and the features of the schema that came along with it which still fit.
 
     A feature that records must have, or have a default of, but some lack, is one that may be missing;
@@ -219,7 +214,7 @@ def _expected(item: SchemaItem) -> Original:
 
 
 def _is_alike(own: Type, original: Original) -> bool:
-    if original.text is not None and is_text(own) != is_text(original):
+    if original.text is not None and arrow.is_text(own) != arrow.is_text(original):
         return False
     if original.categories is not None:
         ours, theirs = own.categories, original.categories

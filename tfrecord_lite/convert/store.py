@@ -27,23 +27,9 @@ import numpy as np
 
 from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.convert import types
-from tfrecord_lite.convert.lists import (
-    AnyLists,
-    Lists,
-    SparseLists,
-    cleared,
-    missing_row_error,
-    n_values,
-)
+from tfrecord_lite.convert import restore, types
+from tfrecord_lite.convert.lists import AnyLists, Lists, SparseLists, cleared, missing_row_error
 from tfrecord_lite.convert.normalize import Rounded, opened, rows_of_sparse
-from tfrecord_lite.convert.restore import (
-    SMALL_FLOATS,
-    objects_of,
-    original_dtype,
-    outside,
-    too_long,
-)
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, warn_user
 from tfrecord_lite.schema import Kind, RaggedFeature, Schema
@@ -212,7 +198,7 @@ def _without_values(lists: Lists, own: Type) -> Lists:
     if own.dtype == "string":
         flat: Any = arrays.ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n_values), np.int64))
     else:
-        flat = np.zeros(n_values, original_dtype(own.dtype))
+        flat = np.zeros(n_values, restore.original_dtype(own.dtype))
     return lists.with_(type=own._replace(shape=lists.type.shape), flat=flat)
 
 
@@ -239,7 +225,7 @@ def _shaped(key: str, lists: Lists, shape: Shape) -> Lists:
         is_even = dim is not None and (present is None or isinstance(level, int))
         levels.append(dim if is_even else level)
         present = None if present is None else np.repeat(present, level)
-        n_rows = n_values(n_rows, level)
+        n_rows = n_rows * level if isinstance(level, int) else int(level.sum())
     if not n_rows:
         levels += [n or 0 for n in shape[len(levels) :]]
     elif len(lists.levels) != len(shape):
@@ -412,9 +398,12 @@ def _numbers(lists: Lists, own: Type) -> arrays.AnyArray:  # noqa: PLR0912 - a c
             raise _kind_error(lists, kind or Kind.BYTES)
         return np.zeros(0, np.int64 if kind is Kind.INT64 else np.float32)
     is_other = is_known and dtype != own.dtype
-    if is_other and (wrong := outside(stored, original_dtype(own.dtype))) is not None:
+    if (
+        is_other
+        and (wrong := restore.outside(stored, restore.original_dtype(own.dtype))) is not None
+    ):
         detail = _misfit(own.dtype)
-        if kind is Kind.FLOAT and own.dtype in SMALL_FLOATS:
+        if kind is Kind.FLOAT and own.dtype in restore.SMALL_FLOATS:
             detail += f", or round the column by astype({own.dtype!r})"
         raise _value_error(wrong, detail)
     numbers: arrays.AnyArray = stored
@@ -443,7 +432,7 @@ def _strings(lists: Lists, own: Type) -> Any:
     if are_bytes and (number := types.not_utf8(flat)) is not None:
         detail = "a byte string that is not UTF-8, but the schema says that these are text"
         raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
-    if (wrong := too_long(flat, own.text)) is not None:
+    if (wrong := restore.too_long(flat, own.text)) is not None:
         raise _value_error(wrong, _misfit(own.text))
     if (wrong := _ends_in_nul(flat, own.text)) is not None:
         raise _value_error(wrong, _misfit(f"{own.text} (it drops NULs at the end)"))
@@ -463,7 +452,7 @@ def _ends_in_nul(strings: arrays.ByteStrings, text: str | None) -> arrays.BoolAr
 
 def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
     """Return the little-endian bytes of each row that is below the first levels as a string."""
-    flat, dtype = lists.flat, original_dtype(own.dtype).newbyteorder("<")
+    flat, dtype = lists.flat, restore.original_dtype(own.dtype).newbyteorder("<")
     if not isinstance(flat, np.ndarray) or not (
         (flat.dtype.kind in "iu" and dtype.kind in "iu") or np.can_cast(flat.dtype, dtype, "safe")
     ):
@@ -478,7 +467,7 @@ def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
     lengths = np.full(rows.n, n_bytes, np.int64)
     strings = arrays.ByteRanges(values.view(np.uint8), arrays.row_splits(lengths)[:-1], lengths)
     if own.compression is not None:
-        items = [zlib.compress(string) for string in objects_of(strings)]
+        items = [zlib.compress(string) for string in restore.objects_of(strings)]
         strings = arrays.ByteItems.of(items).to_ranges()
     return Lists(lists.n, WIRE[Kind.BYTES], outer, strings, lists.present)
 

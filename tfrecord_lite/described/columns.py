@@ -87,6 +87,13 @@ def with_text(
     return described._replace(schema=schema_like(described.schema, items))
 
 
+def with_columns(described: Sidecar, columns: Sequence[str]) -> Sidecar:
+    """Return a schema of some columns."""
+    items = items_of(described.schema)
+    chosen = {name: items[name] for name in known_columns(columns, items)}
+    return described._replace(schema=schema_like(described.schema, chosen))
+
+
 def items_of(schema: Schema | SequenceSchema) -> dict[str, SchemaItem]:
     """Return what describes each column, in SequenceExamples named by part: ``context/label``."""
     if isinstance(schema, Schema):

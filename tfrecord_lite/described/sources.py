@@ -14,14 +14,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.columns import (
-    items_of,
-    known_columns,
-    names_asked_for,
-    names_of,
-    schema_like,
-    with_text,
-)
+from tfrecord_lite.described.columns import names_asked_for, names_of, with_columns, with_text
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
@@ -102,9 +95,7 @@ def parser_for(
     if text is not False:
         described = with_text(described, text, sample, columns)
     if columns is not None:
-        items = items_of(described.schema)
-        chosen = {name: items[name] for name in known_columns(columns, items)}
-        described = described._replace(schema=schema_like(described.schema, chosen))
+        described = with_columns(described, columns)
     if isinstance(described.schema, SequenceSchema):
         from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 

@@ -31,13 +31,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, objects
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import features as specs
-from tfrecord_lite.schema.features import (
-    FeatureLike,
-    Features,
-    FeatureSpec,
-    RaggedFeature,
-    RawFeature,
-)
+from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, RaggedFeature, RawFeature
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.text import FOR_SEQUENCES
 from tfrecord_lite.texts import plural
@@ -156,7 +150,7 @@ MAX_DIMENSIONS = 62
 """Most dimensions of a feature's shape: NumPy's limit is 64, and batches of sequences add two."""
 
 
-def prepare(features: Features) -> dict[str, Prepared]:
+def prepare(features: specs.Features) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
     Rejects no features, a value that is not a feature (E2), two features that read one key
@@ -178,7 +172,7 @@ def prepare(features: Features) -> dict[str, Prepared]:
 
 
 def prepare_sequence(
-    context: Features | None, lists: Features | None
+    context: specs.Features | None, lists: specs.Features | None
 ) -> tuple[dict[str, Prepared], dict[str, Prepared]]:
     """Check the features of a SequenceExample: its context, and its feature lists.
 
@@ -235,7 +229,7 @@ def no_mapping_error(features: object) -> TypeError:
     return TypeError(detail)
 
 
-def _prepare_all(features: Features) -> dict[str, Prepared]:
+def _prepare_all(features: specs.Features) -> dict[str, Prepared]:
     """Check features one by one, then whether they can be read together."""
     if not isinstance(features, Mapping):
         raise no_mapping_error(features)
@@ -271,7 +265,7 @@ def not_a_specification_error(name: str, value: object, more: str = "") -> Inval
     return argument_error(detail, key=str(name))
 
 
-def specifications(features: Features, *, is_list: bool = False) -> Mapping[str, FeatureSpec]:
+def specifications(features: specs.Features, *, is_list: bool = False) -> Mapping[str, FeatureSpec]:
     """Return features with a specification for each shorthand; a copy, but a Schema as it is.
 
     A shorthand is a dtype, or a tuple of dtype and shape, for a FixedLenFeature or, in feature lists,
