@@ -379,13 +379,13 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
         return Sidecar(schema, structure, document.get("data"), described)
     if document.get("format") == SEQUENCE_FORMAT:
         return Sidecar(SequenceSchema.from_json(content), None, document.get("data"))
-    from tfrecord_lite.described.formats import seqio, tfds  # noqa: PLC0415 - of other programs
+    from tfrecord_lite.described.formats import from_seqio, is_seqio, tfds  # noqa: PLC0415 - of other programs
 
     if tfds.is_features(document):
         features = tfds.from_json(content, tfds_info)
         return Sidecar(features.schema, refused=features.refused, texts=features.texts)
-    if seqio.is_info(document):
-        schema, refused = seqio.from_mapping(document)
+    if is_seqio(document):
+        schema, refused = from_seqio(document)
         return Sidecar(schema, refused=refused)
     detail = f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", a '
     raise argument_error(f"{detail}features.json of TFDS, or an info.SPLIT.json of seqio")
