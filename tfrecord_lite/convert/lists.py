@@ -78,8 +78,7 @@ class Lists:
     @property
     def is_single(self) -> bool:
         """Whether every record is known to have one value, in lists of one level."""
-        level = self.levels[0]
-        return isinstance(level, int) and level == 1
+        return isinstance(self.levels[0], int) and self.levels[0] == 1
 
     @property
     def n_bytes(self) -> int:
@@ -176,9 +175,8 @@ class Lists:
         if len(parts) == 1:
             return parts[0]
         typed = [part for part in parts if part.kind is not None] or parts
-        present = None
-        if any(part.present is not None for part in parts):
-            present = np.concatenate([part.mask for part in parts])
+        may_lack = any(part.present is not None for part in parts)
+        present = np.concatenate([part.mask for part in parts]) if may_lack else None
         levels: list[Level] = []
         rows = [part.n for part in parts]  # of the level, in each part
         for own in zip(*[part.levels for part in parts], strict=True):

@@ -1,6 +1,6 @@
 """normalize: the entry for columns of Python, NumPy and this package; they become Lists.
 
-There is one pipeline, and two policies for Python's values in it::
+There are two policies for Python's values::
 
                           lenient                        strict
     who asks              encode_example(s), write_...   schema_of, save, columns with a schema
@@ -231,11 +231,10 @@ def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | 
 
 
 def _in_shape(key: str, lists: Lists, shape: tuple[int, ...]) -> Lists:
-    own, outer = lists.type, shape[1:]
+    own, present, outer = lists.type, lists.present, shape[1:]
     below = own.shape or ()
-    present = None
-    if lists.present is not None:
-        present = _whole(key, lists.present.reshape(shape[0], -1), types.MISSING_VALUE)
+    if present is not None:
+        present = _whole(key, present.reshape(shape[0], -1), types.MISSING_VALUE)
     varying = (None,) * len(outer) if None in below else outer
     whole = Type(own.kind, own.dtype, (*varying, *below), own.text, own.missing)
     return Lists(shape[0], whole, (*outer, *lists.levels), lists.flat, present)

@@ -246,69 +246,33 @@ class RaggedFeature(FeatureSpec):
     """
 
     class RowSplits(KeyedPartition):
-        """Row ``i`` is ``values[splits[i]:splits[i + 1]]``.
-
-        Parameters
-        ----------
-        key : str
-            The int64 feature with the splits: 0, then the end of each row.
-        """
+        """Row ``i`` is ``values[splits[i]:splits[i + 1]]``; `key` is the int64 feature with the splits."""
 
         __slots__ = ()
 
     class RowLengths(KeyedPartition):
-        """Rows follow each other, with these lengths.
-
-        Parameters
-        ----------
-        key : str
-            The int64 feature with the length of each row.
-        """
+        """Rows follow each other; `key` is the int64 feature with the length of each."""
 
         __slots__ = ()
 
     class RowStarts(KeyedPartition):
-        """Each row starts at a given value and ends where the next one starts.
-
-        Parameters
-        ----------
-        key : str
-            The int64 feature with the number of each row's first value.
-        """
+        """Each row ends where the next one starts; `key` is the int64 feature with the number of each row's first value."""
 
         __slots__ = ()
 
     class RowLimits(KeyedPartition):
-        """Each row ends before a given value and starts where the previous one ended.
-
-        Parameters
-        ----------
-        key : str
-            The int64 feature with the number of each row's last value plus 1.
-        """
+        """Each row starts where the previous one ended; `key` is the int64 feature with the number after each row's last value."""
 
         __slots__ = ()
 
     class ValueRowIds(KeyedPartition):
-        """Each value has the number of its row.
-
-        Parameters
-        ----------
-        key : str
-            The int64 feature with the row number of each value, ascending.
-        """
+        """Each value has the number of its row; `key` is the int64 feature with these numbers, ascending."""
 
         __slots__ = ()
 
     @dataclass(frozen=True, slots=True)
     class UniformRowLength:
-        """All rows have the same length.
-
-        Parameters
-        ----------
-        length : int
-            Values per row.
-        """
+        """All rows have `length` values."""
 
         length: int
 

@@ -176,8 +176,8 @@ def prepare_sequence(
 ) -> tuple[dict[str, Prepared], dict[str, Prepared]]:
     """Check the features of a SequenceExample: its context, and its feature lists.
 
-    Rejects what :func:`prepare` rejects, no features at all (rule Q2), a list with a default value
-    (rule L1), and a specification that is not possible in that place (rule Q3).
+    Rejects also no features at all (rule Q2), a list with a default value (rule L1), and a specification that is not
+    possible in that place (rule Q3).
 
     >>> _, lists = prepare_sequence(None, {"x": FixedLenSequenceFeature([], "int64")})
     >>> lists["x"].allow_missing
@@ -268,9 +268,6 @@ def not_a_specification_error(name: str, value: object, more: str = "") -> Inval
 def specifications(features: specs.Features, *, is_list: bool = False) -> Mapping[str, FeatureSpec]:
     """Return features with a specification for each shorthand; a copy, but a Schema as it is.
 
-    A shorthand is a dtype, or a tuple of dtype and shape, for a FixedLenFeature or, in feature lists,
-    FixedLenSequenceFeature.
-
     >>> specifications({"x": int, "v": ("float32", [3])})["v"]
     FixedLenFeature(shape=[3], dtype='float32', default_value=None)
     """
@@ -305,10 +302,9 @@ def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> 
 
 
 def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
-    """Check one feature, or a shorthand, and return it in canonical form; errors as :func:`prepare`.
+    """Check one feature, or a shorthand, and return it in canonical form.
 
-    dtypes are NumPy's, shapes and lists are tuples, defaults are Python scalars or nested
-    tuples of them (byte strings as ``bytes``).
+    dtypes are NumPy's, shapes and lists are tuples, defaults are Python scalars or nested tuples of them.
 
     >>> canonical("x", FixedLenFeature([2, 1], float, [1, 2]))
     FixedLenFeature(shape=(2, 1), dtype='float32', default_value=((1.0,), (2.0,)))

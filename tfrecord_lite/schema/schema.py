@@ -225,7 +225,7 @@ def known_items(features: Features) -> dict[str, SchemaItem]:
 
 
 def check_steps(feature_lists: Schema) -> None:
-    """Raise about an original that the steps of a feature list cannot have; its shape is the shape of a step."""
+    """Raise about an original that the steps of a feature list cannot have."""
     for name, (spec, original) in feature_lists.to_items().items():
         checked_item(name, spec, original, specs.FixedLenSequenceFeature)
         if original is not None and original.missing:
@@ -259,18 +259,13 @@ class Schema(Mapping[str, FeatureSpec]):
     Examples
     --------
     >>> from tfrecord_lite.schema import Original
-    >>> schema = Schema(
-    ...     {"image": FixedLenFeature([], bytes), "tags": VarLenFeature("int64")},
-    ...     {"image": Original("uint8", [28, 28])},
-    ... )
-    >>> schema
+    >>> features = {"image": FixedLenFeature([], bytes), "tags": VarLenFeature("int64")}
+    >>> Schema(features, {"image": Original("uint8", [28, 28])})
     Schema of 2 features
     name   specification    dtype   shape  original
     -----  ---------------  ------  -----  --------------
     image  FixedLenFeature  string  []     uint8 [28, 28]
     tags   VarLenFeature    int64
-    >>> Schema.from_json(schema.to_json()) == schema
-    True
     """
 
     __slots__ = ("_items", "plan")
@@ -307,7 +302,7 @@ class Schema(Mapping[str, FeatureSpec]):
 
         Examples
         --------
-        >>> schema = infer_schema({"pixels": np.zeros((2, 3), np.uint8)})
+        >>> schema = Schema({"age": int})
         >>> Schema.of_items(schema.to_items()) == schema
         True
         """
@@ -346,7 +341,7 @@ class Schema(Mapping[str, FeatureSpec]):
         return {name: item.original for name, item in items if item.original is not None}
 
     def __getitem__(self, name: str) -> FeatureSpec:
-        """Return one specification; the error about an unknown name lists the nearest ones."""
+        """Return one specification."""
         if name not in self._items:
             self.select([name])  # raises
         return self._items[name].spec
@@ -364,7 +359,7 @@ class Schema(Mapping[str, FeatureSpec]):
         return name in self._items
 
     def __eq__(self, other: object) -> bool:
-        """Compare specifications and originals; their order does not matter."""
+        """Compare specifications and originals in any order."""
         if not isinstance(other, Schema):
             return NotImplemented
         return self._items == other._items
@@ -374,7 +369,7 @@ class Schema(Mapping[str, FeatureSpec]):
         return hash(frozenset(self._items.items()))
 
     def __or__(self, other: Schema) -> Self:
-        """Merge two schemas; for names in both, `other` decides, as for dicts."""
+        """Merge two schemas, as dicts."""
         if not isinstance(other, Schema):
             return NotImplemented
         return self._with(self._items | other._items)

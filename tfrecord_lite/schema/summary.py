@@ -150,7 +150,7 @@ class Summary(Mapping[str, FeatureSummary]):
         self._features = dict(features)
 
     def __getitem__(self, name: str) -> FeatureSummary:
-        """Return the summary of one feature; the error about an unknown name lists the nearest."""
+        """Return the summary of one feature."""
         try:
             return self._features[name]
         except KeyError:
@@ -165,7 +165,7 @@ class Summary(Mapping[str, FeatureSummary]):
         return len(self._features)
 
     def __eq__(self, other: object) -> bool:
-        """Compare all counts and ranges; the order of features does not matter."""
+        """Compare all counts and ranges in any order."""
         if not isinstance(other, Summary):
             return NotImplemented
         return self.n_records == other.n_records and self._features == other._features
@@ -464,7 +464,7 @@ class SequenceSummary:
         return {"records": self.n_records, "context": context, "feature_lists": lists}
 
     def __str__(self) -> str:
-        """Return a table with one line per feature of the context, and one with the lists."""
+        """Return a table of the context, and one of the lists."""
         n_context, n_lists = len(self.context), len(self.feature_lists)
         counts = plural(n_context, "context feature"), plural(n_lists, "feature list")
         title = ", ".join([plural(self.n_records, "record"), *counts])
