@@ -117,9 +117,13 @@ class DataFiles(ShardSet):
     def _divide(self, records: Block | Sequence[bytes], cutter: Evenly | Filling) -> None:
         for shard, part in cutter.cut(records):
             self.open_through(shard)
-            # One by one if they are a part of a block; as views, as others share its memory.
-            is_shared = isinstance(part, Block) and part is not records
-            self.sinks[-1].add_all(part.views() if is_shared else part)
+            self._write(part, is_whole=part is records)
+
+    def _write(self, part: Any, *, is_whole: bool) -> None:
+        """Write records to the last file; what rearranges records keeps their checksums here."""
+        # One by one if they are a part of a block; as views, as others share its memory.
+        is_shared = isinstance(part, Block) and not is_whole
+        self.sinks[-1].add_all(part.views() if is_shared else part)
 
     def rows_of(self, shard: int) -> range:
         """Return the numbers of the records in a shard."""
