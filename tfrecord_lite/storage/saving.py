@@ -21,16 +21,10 @@ from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.structure import Structure, flatten
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    errors_at,
-    require_int,
-)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
 from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
 from tfrecord_lite.files import names as file_names
-from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
+from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import SAVED, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
@@ -44,6 +38,7 @@ _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""
 _NO_FEATURES = b"\n\0"
 """An Example without features, as the encoder writes it."""
+_Write = Callable[[DataFiles, SchemaBuilder], Sidecar]
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
 
@@ -227,7 +222,7 @@ def _check_place(
         raise argument_error(f"unknown format {format_name!r}, expected 'tfrecord' or 'tf.data'")
 
 
-def _writer_of(data: Any) -> Callable[[DataFiles, SchemaBuilder], Sidecar]:
+def _writer_of(data: Any) -> _Write:
     """Return what writes columns, or rows."""
     if isinstance(data, _COLUMNS) or arrow.is_frame(data) or arrow.is_series(data):
         return partial(_write_columns, data)
@@ -240,16 +235,10 @@ def _writer_of(data: Any) -> Callable[[DataFiles, SchemaBuilder], Sidecar]:
 
 
 def _append(
-    name: str,
-    write: Callable[[DataFiles, SchemaBuilder], Sidecar],
-    schema: Schema | None,
-    compression: CompressionType,
-    progress: Progress,
+    name: str, write: _Write, schema: Schema | None, compression: Any, progress: Progress
 ) -> Schema | None:
     """Append to a file, and return its schema; None if there is no file."""
-    size = file_names.local_size(name)
-    described = None if size is None else described_by_sidecar(name, size)
-    if described is None:
+    if (described := described_by_sidecar(name)) is None:
         return None
     if schema is not None and schema != described.schema:
         detail = "the schema differs from the sidecar's, by which the file is read; omit it"
@@ -289,7 +278,10 @@ def save_elements(
     structure, columns = elements_of(data)
     with metered(progress, folder, "records") as meter, errors_at(source=folder):
         own: dict[str, Any] = {"compression": compression, "storage_options": storage_options}
-        own |= {"num_shards": require_int("num_shards", num_shards, 1), "wrote": meter.advance}
+        own |= {
+            "num_shards": errors.require_int("num_shards", num_shards, 1),
+            "wrote": meter.advance,
+        }
         write_columns(folder, structure, columns, shard_sizes=shard_sizes, **own)
     written = SavedData(f"{folder}/{SAVED}", storage_options)
     return schema_of_saved(written, ReadSettings(storage_options=storage_options))
