@@ -34,8 +34,7 @@ class ShardedTFRecordWriter(MessageWriter):
         As for :class:`TFRecordWriter`.
     bytes_per_shard : int, optional
         Instead of `num_shards`: fill one file after the other, and begin the next when one
-        holds that many bytes before compression, headers and footers included. At least one
-        file is written.
+        holds that many bytes before compression, headers and footers included.
 
     Attributes
     ----------
@@ -45,13 +44,11 @@ class ShardedTFRecordWriter(MessageWriter):
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the pattern has no place for the shard's number, or if not exactly
+        ``BAD_ARGUMENT`` unless the pattern has a place for the shard's number, and exactly
         one of `num_shards`, ``@`` and `bytes_per_shard` is given; for an unknown compression.
     FailedPreconditionError
         ``IN_USE`` if another writer, of any process, has these shards open (local files, where
         there are locks).
-    TypeError
-        If `num_shards` or `bytes_per_shard` is not an integer.
 
     Notes
     -----
