@@ -455,7 +455,6 @@ def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | 
 
 
 def _found(files: tuple[FileReport, ...]) -> str:
-    """Return what was found in files, in numbers."""
     damaged = sum(file.num_damaged for file in files)
     wrong = sum(file.num_message_errors for file in files)
     parts = [plural(sum(file.records for file in files), "record")]

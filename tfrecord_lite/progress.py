@@ -185,7 +185,6 @@ def is_terminal(stream: Any) -> bool:
 
 
 def _has_widgets() -> bool:
-    """Whether this is a notebook that can show a bar."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is not None
 

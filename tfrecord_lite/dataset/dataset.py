@@ -153,7 +153,6 @@ class DatasetIterator(Generic[T_co]):
         return f"<{type(self).__name__}: {plans.summary(self._plan)}>"
 
     def _make_ready(self) -> None:
-        """Make the elements of the next chunk."""
         if self._is_closed:
             raise StopIteration
         self._before, self._ready, self._n_taken = self._feed.state(), [], 0
@@ -879,13 +878,11 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
-        """Take the seeds that another data set has drawn."""
         self._plan = plans.with_drawn_seeds(self._plan, stages)
         parts = self._parts.items()
         self._parts = {key: plans.with_drawn_seeds(part, stages) for key, part in parts}
 
     def _begun(self, run: Run) -> None:
-        """Note a run of this data set, new or resumed."""
         self._next_epoch = run.epoch[0] + 1
         self._last_damage = run.damage
 

@@ -64,7 +64,6 @@ def part_of(dataset: Any, n_workers: int, number: int) -> Any:
 
 
 def _last_that_counts(nodes: list[PlanNode]) -> int:
-    """Return the index of the last node that counts elements, or 0."""
     return max((i for i, node in enumerate(nodes) if node.counts), default=0)
 
 

@@ -152,7 +152,6 @@ def _checked(component: Component, n_outer: int) -> Component:
 
 
 def _items(state: bytes) -> list[bytes]:
-    """Return the items of a tuple."""
     return [item for n, items in fields(state) if n in (_LIST, _TUPLE) for _, item in fields(items)]
 
 

@@ -163,7 +163,6 @@ class _AppendedFile(DataFiles):
         self._writer = writer
 
     def put(self, records: Block | Sequence[bytes]) -> None:
-        """Write records."""
         self._writer.write(records if isinstance(records, Block) else Block.from_records(records))
         self._n_put += len(records)
         self._meter.update(self._n_put, self.n_records)

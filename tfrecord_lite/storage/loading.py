@@ -147,7 +147,6 @@ def load(
 
 
 def _num_turns(order: str, num_processors: int | None) -> int:
-    """Return how many shards of a saved data set are read in turns."""
     if order not in ("shards", "tensorflow"):
         raise argument_error(f"order is {order!r}, expected 'shards' or 'tensorflow'")
     if num_processors is None:

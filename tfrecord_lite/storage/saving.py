@@ -211,7 +211,6 @@ def _check_place(
 
 
 def _writer_of(data: Any) -> _Write:
-    """Return what writes columns, or rows."""
     if isinstance(data, _COLUMNS) or arrow.is_frame(data) or arrow.is_series(data):
         return partial(_write_columns, data)
     rows = rows_of(data)
@@ -356,7 +355,6 @@ def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
 def _put_columns(
     files: DataFiles, columns: Mapping[str, Any], schema: Schema, n_rows: int, rounded: Any
 ) -> None:
-    """Write columns; without any, records without features."""
     none: list[Any] = [[_NO_FEATURES] * n_rows]
     for block in encode_column_batches(columns, schema, rounded) if columns else none:
         files.put(block)

@@ -101,7 +101,6 @@ class ShardedTFRecordWriter(MessageWriter):
             raise
 
     def _names(self, num_shards: int | None, bytes_per_shard: int | None) -> list[str]:
-        """Return the names of the shards to open now."""
         pattern = self._name
         n_given = (num_shards is not None) + (bytes_per_shard is not None)
         if n_given != ("{shard" in pattern):
