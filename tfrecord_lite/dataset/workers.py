@@ -31,8 +31,7 @@ from typing import Any
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed, Pair, State
-from tfrecord_lite.dataset.plan import PlanNode, Run, Stage, sources_of
-from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.plan import PlanNode, Run, Stage, sources_of, worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 _SLOTS = 3
