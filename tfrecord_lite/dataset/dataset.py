@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     T_co = typing_extensions.TypeVar("T_co", covariant=True, default=Any)
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
-    Arrays: TypeAlias = Literal["ndarray"]
     Features: TypeAlias = Mapping[str, FeatureLike]
     DenseFeatures: TypeAlias = Mapping[str, DenseLike]
     Columns: TypeAlias = dict[str, Column]
@@ -419,11 +418,11 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
 
     @overload
     def parse_example(
-        self, features: DenseFeatures, *, strings: Arrays = ..., label_key: None = None
+        self, features: DenseFeatures, *, strings: Literal["ndarray"] = ..., label_key: None = None
     ) -> Dataset[dict[str, AnyArray]]: ...
     @overload
     def parse_example(
-        self, features: DenseFeatures, *, strings: Arrays = ..., label_key: str
+        self, features: DenseFeatures, *, strings: Literal["ndarray"] = ..., label_key: str
     ) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
     @overload
     def parse_example(

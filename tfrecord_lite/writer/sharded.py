@@ -18,6 +18,8 @@ from tfrecord_lite.records.shard_set import Filling, ShardSet
 from tfrecord_lite.texts import plural, short_name
 from tfrecord_lite.writer.single import MessageWriter
 
+_Records = Sequence[Buffer] | Block
+
 
 class ShardedTFRecordWriter(MessageWriter):
     """Write records to many files, which appear when all are complete.
@@ -87,7 +89,7 @@ class ShardedTFRecordWriter(MessageWriter):
         self._filling = None if bytes_per_shard is None else Filling(None, bytes_per_shard)
         self._next = 0  # shard in turn
         # Shards and records for them that wait after a failure, such as a full disk.
-        self._parts: deque[tuple[int, Sequence[Buffer] | Block]] = deque()
+        self._parts: deque[tuple[int, _Records]] = deque()
         names = self._names(num_shards, bytes_per_shard)
         self._files = ShardSet(self._options, storage_options, len(names))
         self._sinks = self._files.sinks
@@ -121,7 +123,7 @@ class ShardedTFRecordWriter(MessageWriter):
         self._next = (self._next + 1) % len(self._sinks)
         sink.add(record)
 
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
+    def _put(self, records: _Records) -> None:
         self._parts += self._cut(records)
         try:
             self._put_parts()
@@ -129,9 +131,7 @@ class ShardedTFRecordWriter(MessageWriter):
             self._parts = deque((shard, list(map(bytes, part))) for shard, part in self._parts)
             raise
 
-    def _cut(
-        self, records: Sequence[Buffer] | Block
-    ) -> Iterator[tuple[int, Sequence[Buffer] | Block]]:
+    def _cut(self, records: _Records) -> Iterator[tuple[int, _Records]]:
         """Yield the parts of records, each with the number of its shard."""
         if self._filling is not None:
             yield from self._filling.cut(records)
