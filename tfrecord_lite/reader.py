@@ -110,7 +110,7 @@ class TFRecordReader:
 
     Records before a damaged one are returned first. If a compressed stream is damaged, "skip" returns what can be
     inflated before that place, and continues with the next file; :func:`recover` can save more. A missing file,
-    a read error, or a file of another compression than named is no damage, and always raised.
+    a read error, or a file of another compression than named is not damage, and is always raised.
 
     Examples
     --------

@@ -160,9 +160,9 @@ class Source(PlanNode):
     n_parts: int = 1
     number: int = 0
     ranks: tuple[int, int] = (1, 0)
-    """Number of ranks that share these elements, in runs where possible, and of this one."""
+    """Number of ranks that share these elements, in runs where possible, and the number of this one."""
     share: tuple[int, int] = (1, 0)
-    """Number of workers that share these elements, each every n-th, and of this one."""
+    """Number of workers that share these elements, and the number of this one."""
     even: Literal["", "pad", "drop"] = ""
     """How parts are made equal: one element more where one is missing, or none of the last."""
     method = "TFRecordDataset"

@@ -316,5 +316,5 @@ def size_now(name: str, options: ReadSettings) -> int | None:
 
 
 def _stamp(name: str) -> _Stamp:
-    """Return what changes if a file does; no stamp for a pipe."""
+    """Return what changes if a file does; a pipe has no stamp."""
     return name, None if local_size(name) is None else FileStamp.of(open_handle(name))

@@ -141,7 +141,7 @@ def _component(number: int, value: bytes, name: str) -> Component | None:
 
 
 def _checked(component: Component, n_outer: int) -> Component:
-    """Refuse a component in which other sizes vary than the first ones."""
+    """Refuse a component whose inner sizes vary."""
     shape = component.shape
     if component.form == "sparse" or (shape is not None and None not in shape[n_outer:]):
         return component

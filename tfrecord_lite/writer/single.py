@@ -629,7 +629,7 @@ class TFRecordWriter(MessageWriter):
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close; after an error, an atomic writer or a URL leaves no file."""
+        """Close; after an error, atomic writers and URLs write nothing."""
         try:
             if kind is None or not (self._atomic or names.is_url(self._name)):
                 self.close()
