@@ -31,8 +31,7 @@ from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.saved.folder import CHUNKS, SavedData
-from tfrecord_lite.saved.spec import VARIANT, Component, Shape, fields
+from tfrecord_lite.saved.spec import CHUNKS, VARIANT, Component, SavedData, Shape, fields
 from tfrecord_lite.schema import Kind, Schema
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.tensors.dtypes import tensor_type
