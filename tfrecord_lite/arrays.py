@@ -275,7 +275,6 @@ def place_all(out: Uint8Array, places: Int64Array, items: Sequence[Buffer]) -> N
 def _copy_pieces(
     out: Uint8Array, places: Int64Array, data: Uint8Array, starts: Int64Array, width: int
 ) -> None:
-    """Copy pieces of one width."""
     to, source = rows(out, width), rows(data, width)
     step = max(_PIECES_BYTES // width, 1)
     for first in range(0, places.size, step):

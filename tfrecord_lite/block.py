@@ -181,7 +181,6 @@ class Block:
 
     @classmethod
     def _joined(cls, blocks: Sequence[Block]) -> Block:
-        """Copy non-empty blocks into one."""
         # With what is around them: the first header, and the last footer.
         starts = [max(int(block.offsets.min()) - HEADER_BYTES, 0) for block in blocks]
         stops = [int((b.offsets + b.lengths).max()) + FOOTER_BYTES for b in blocks]
@@ -401,7 +400,6 @@ def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:
 
 
 def _check_array(name: str, value: Any, dtype: type[np.generic]) -> None:
-    """Raise if the value is not a vector of this type."""
     is_array = isinstance(value, np.ndarray)
     if not is_array or value.dtype != dtype or value.ndim != 1:
         actual = f"{value.dtype} of shape {value.shape}" if is_array else type(value).__name__
@@ -419,7 +417,6 @@ def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:
 
 
 def _bytes_of(record: Buffer, index: int) -> Buffer:
-    """View a buffer of any items as bytes."""
     try:
         view = memoryview(record)
     except (TypeError, ValueError):  # ValueError: a NumPy type that no buffer can have

@@ -323,7 +323,7 @@ class FileReport:
     spans: tuple[DamagedSpan, ...] = ()
     """The damaged spans; the first :data:`MAX_SPANS` of them."""
     num_damaged: int = 0
-    """Number of damaged places: each record of a span."""
+    """Number of damaged places; each record of a span counts."""
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
@@ -400,12 +400,12 @@ class DamageReport:
 
     @property
     def breaks_off(self) -> bool:
-        """Whether one of `files` does."""
+        """Whether a file breaks off."""
         return any(file.breaks_off for file in self.files)
 
     @property
     def is_sound(self) -> bool:
-        """Whether all files are."""
+        """Whether all files are sound."""
         return all(file.is_sound for file in self.files)
 
     def __bool__(self) -> bool:
@@ -455,7 +455,6 @@ def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | 
 
 
 def _found(files: tuple[FileReport, ...]) -> str:
-    """Return what was found in files, in numbers."""
     damaged = sum(file.num_damaged for file in files)
     wrong = sum(file.num_message_errors for file in files)
     parts = [plural(sum(file.records for file in files), "record")]
@@ -503,7 +502,7 @@ def argument_error(
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:
-    """Return an integer argument as an int, `at_least` this; a bool is none."""
+    """Return an integer argument as an int; raise if it is a bool, another type, or below `at_least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
     number = operator.index(value)

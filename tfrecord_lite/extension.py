@@ -50,8 +50,8 @@ _EXPORTS = {
     "convert.lists": ("Lists", "SparseLists", "row_of"),
     "convert.store": ("stored", "warn_of_rounding"),
     "dataset.batching": ("is_dense",),
+    "dataset.plan": ("current_worker", "part_of", "register_with_torch"),
     "dataset.random_order": ("OrderKey", "order_words", "permutation", "seed_of"),
-    "dataset.sharding": ("current_worker", "part_of", "register_with_torch"),
     # What describes records.
     "described.columns": ("items_of", "names_asked_for", "names_of", "schema_like", "with_text"),
     "described.frames": ("index_names", "without_numbers"),

@@ -3,8 +3,8 @@ from tfrecord_lite.convert.arrow import SCHEMA_KEY as SCHEMA_KEY, Library as Lib
 from tfrecord_lite.convert.lists import Lists as Lists, SparseLists as SparseLists, row_of as row_of
 from tfrecord_lite.convert.store import stored as stored, warn_of_rounding as warn_of_rounding
 from tfrecord_lite.dataset.batching import is_dense as is_dense
+from tfrecord_lite.dataset.plan import current_worker as current_worker, part_of as part_of, register_with_torch as register_with_torch
 from tfrecord_lite.dataset.random_order import OrderKey as OrderKey, order_words as order_words, permutation as permutation, seed_of as seed_of
-from tfrecord_lite.dataset.sharding import current_worker as current_worker, part_of as part_of, register_with_torch as register_with_torch
 from tfrecord_lite.described.columns import items_of as items_of, names_asked_for as names_asked_for, names_of as names_of, schema_like as schema_like, with_text as with_text
 from tfrecord_lite.described.frames import index_names as index_names, without_numbers as without_numbers
 from tfrecord_lite.described.inferred import FOR_TABLES as FOR_TABLES, SAMPLE as SAMPLE, WHOLE as WHOLE, blocks_ahead as blocks_ahead, feature_names as feature_names, first_blocks as first_blocks, first_of as first_of, inferred as inferred

@@ -203,7 +203,6 @@ def _public_call() -> tuple[str, tuple[str, ...]]:
 
 
 def _parameters(code: CodeType) -> tuple[str, ...]:
-    """Return the names of what a function takes, but for `self`."""
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return tuple(name for name in names if name not in ("self", "cls"))
 

@@ -102,11 +102,9 @@ SILENT = Meter()
 @contextmanager
 def metered(progress: Progress, name: str, noun: str) -> Iterator[Meter]:
     """Yield what receives the progress of the work on a file."""
-    if progress is False or (progress is None and not _is_seen()):
-        yield SILENT
-        return
-    if callable(progress):
-        yield Meter(progress)
+    is_silent = progress is False or (progress is None and not _is_seen())
+    if is_silent or callable(progress):
+        yield Meter(progress) if callable(progress) else SILENT
         return
     bar: Any = None
     started = time.time()
@@ -187,7 +185,6 @@ def is_terminal(stream: Any) -> bool:
 
 
 def _has_widgets() -> bool:
-    """Whether this is a notebook that can show a bar."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is not None
 

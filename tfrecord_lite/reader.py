@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
@@ -112,7 +110,7 @@ class TFRecordReader:
 
     Records before a damaged one are returned first. If a compressed stream is damaged, "skip" returns what can be
     inflated before that place, and continues with the next file; :func:`recover` can save more. A missing file,
-    a read error, or a file of another compression than named is no damage, and always raised.
+    a read error, or a file of another compression than named is not damage, and is always raised.
 
     Examples
     --------
@@ -388,7 +386,7 @@ class TFRecordReader:
         from tfrecord_lite.example.content import check_class  # noqa: PLC0415 - loads the engine
 
         checked: str | None = ""  # the last file
-        for block in self._blocks(lambda: None, partial(_parse_all, message_class=message_class)):
+        for block in self._blocks(lambda: None, lambda b: list(parse_messages(b, message_class))):
             source = block.place(0).source if len(block) else checked
             if source != checked:
                 check_class(block, message_class)
@@ -516,10 +514,9 @@ class TFRecordReader:
         >>> reader.close()
         """
         self._is_closed = True
-        for stream in list(self._open_streams):
-            stream.close()
-        for ahead in list(self._open_aheads):
-            ahead.close()
+        opened: list[Any] = [*self._open_streams, *self._open_aheads]
+        for file in opened:
+            file.close()
 
     def __enter__(self) -> Self:
         """Return the reader itself."""
@@ -679,10 +676,6 @@ def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[An
 
             raise block.place(i).locate(misfit_error(record, message_class)) from None
         yield message
-
-
-def _parse_all(block: Block, message_class: type[AnyMessage]) -> None:
-    deque(parse_messages(block, message_class), maxlen=0)
 
 
 def check_message_class(message_class: type[AnyMessage]) -> None:

@@ -27,8 +27,7 @@ from tfrecord_lite import (
     TFRecordWriter,
     read_batches,
 )
-from tfrecord_lite.dataset.plan import PlanNode, Run
-from tfrecord_lite.dataset.sharding import is_rank_bound, worker_part
+from tfrecord_lite.dataset.plan import PlanNode, Run, is_rank_bound, worker_part
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.index import parts as file_parts
 from tfrecord_lite.records.stream import RecordStream

@@ -21,7 +21,7 @@ from tests.support.small_files import write_records
 from tests.support.subprocesses import run_fresh
 from tests.tf.tf_scripts import OURS, SCRIPTS, run_script
 from tfrecord_lite import Block, TFRecordWriter, encode_example, errors, tf
-from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.plan import worker_part
 from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap

@@ -4,7 +4,7 @@
 
     tfrecords      TFRecordDataset, read_batches
     dataset        Dataset: the stages that users chain; DatasetIterator: one iteration
-    plan           descriptions of data sets; a run is one iteration over a plan
+    plan           descriptions of data sets, divided among workers; a run is one iteration over a plan
     sources        where plans begin: files, or all records in random order
     turns          files one after the other, or several in turns
     stages         take, skip, shard, enumerate, map, filter, repeat, cache, prefetch
@@ -13,7 +13,6 @@
     batching       batches, and the columns parsed from them
     lengths        batches of similar lengths, and sequences packed into blocks
     workers        processes that run a plan together
-    sharding       divide a plan among workers
     cutting        the elements of a stage, cut to any size, and the states between them
     chunks         many elements at a time; records never become objects on the way
 """

@@ -128,7 +128,6 @@ class Parse(Stage):
             yield ObjectChunk([element]), {"feed": place}
 
     def _parse_all(self, chunk: BatchChunk) -> ColumnChunk | ObjectChunk:
-        """Parse several batches at once."""
         block = chunk.records
         if self.is_dense:
             return ColumnChunk(self.parser(block), chunk.splits, self.label_key)
@@ -136,7 +135,6 @@ class Parse(Stage):
         return ObjectChunk([self._labelled(columns) for columns in batches])
 
     def _parse_one(self, chunk: Any) -> Any:
-        """Parse the one element of a chunk."""
         if isinstance(chunk, ObjectChunk):
             element = chunk.items[0]
             is_single = isinstance(element, (bytes, str))
@@ -152,7 +150,6 @@ class Parse(Stage):
             raise _with_hint(records.place(0).locate(error) if is_single else error) from None
 
     def _labelled(self, columns: dict[str, Any]) -> Any:
-        """Take the label out."""
         return columns if self.label_key is None else (columns, columns.pop(self.label_key))
 
 

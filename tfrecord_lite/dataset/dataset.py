@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tfrecord_lite.dataset import plan as plans
-from tfrecord_lite.dataset import sharding
-from tfrecord_lite.dataset.batching import is_dense
+from tfrecord_lite.dataset.batching import Batch, is_dense
 from tfrecord_lite.dataset.cutting import further
 from tfrecord_lite.dataset.plan import PlanNode, Run, Stage
 from tfrecord_lite.dataset.random_order import seed_of
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     T_co = typing_extensions.TypeVar("T_co", covariant=True, default=Any)
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
-    Arrays: TypeAlias = Literal["ndarray"]
     Features: TypeAlias = Mapping[str, FeatureLike]
     DenseFeatures: TypeAlias = Mapping[str, DenseLike]
     Columns: TypeAlias = dict[str, Column]
@@ -153,7 +151,6 @@ class DatasetIterator(Generic[T_co]):
         return f"<{type(self).__name__}: {plans.summary(self._plan)}>"
 
     def _make_ready(self) -> None:
-        """Make the elements of the next chunk."""
         if self._is_closed:
             raise StopIteration
         self._before, self._ready, self._n_taken = self._feed.state(), [], 0
@@ -322,7 +319,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         self._is_epoch_set = False
         self._last_damage: plans.RunDamage | None = None
         self._parts: dict[tuple[int, int], PlanNode] = {}
-        sharding.register_with_torch(Dataset)
+        plans.register_with_torch(Dataset)
 
     if not TYPE_CHECKING:
 
@@ -421,11 +418,11 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
 
     @overload
     def parse_example(
-        self, features: DenseFeatures, *, strings: Arrays = ..., label_key: None = None
+        self, features: DenseFeatures, *, strings: Literal["ndarray"] = ..., label_key: None = None
     ) -> Dataset[dict[str, AnyArray]]: ...
     @overload
     def parse_example(
-        self, features: DenseFeatures, *, strings: Arrays = ..., label_key: str
+        self, features: DenseFeatures, *, strings: Literal["ndarray"] = ..., label_key: str
     ) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
     @overload
     def parse_example(
@@ -602,7 +599,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         number = require_int("index", index, 0)
         if number >= n_parts:
             raise argument_error(f"index is {index}, expected less than num_shards, {num_shards}")
-        if sharding.has_unseeded_shuffle(self._plan):
+        if plans.has_unseeded_shuffle(self._plan):
             detail = "shard after a shuffle needs the same seed for that shuffle in all ranks"
             raise argument_error(detail)
         return {"n_parts": n_parts, "number": number}
@@ -866,26 +863,24 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
 
     def __iter__(self) -> DatasetIterator[T_co]:
         """Start the next epoch."""
-        epoch, worker = self._next_epoch, sharding.current_worker()
+        epoch, worker = self._next_epoch, plans.current_worker()
         if worker is None:
             return DatasetIterator(self, self._plan, epoch)
         part = (worker.n_workers, worker.number)
         if part not in self._parts:
-            self._parts[part] = sharding.worker_part(self._plan, *part)
+            self._parts[part] = plans.worker_part(self._plan, *part)
         # Workers may start each epoch with a copy of the data set as it was at first; torch's seed
         # distinguishes the epochs. It differs between ranks, so where these share an order, only
         # set_epoch can.
-        salt = () if self._is_epoch_set or sharding.is_rank_bound(self._plan) else (worker.salt,)
+        salt = () if self._is_epoch_set or plans.is_rank_bound(self._plan) else (worker.salt,)
         return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
-        """Take the seeds that another data set has drawn."""
         self._plan = plans.with_drawn_seeds(self._plan, stages)
         parts = self._parts.items()
         self._parts = {key: plans.with_drawn_seeds(part, stages) for key, part in parts}
 
     def _begun(self, run: Run) -> None:
-        """Note a run of this data set, new or resumed."""
         self._next_epoch = run.epoch[0] + 1
         self._last_damage = run.damage
 
@@ -944,7 +939,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         """
         n_workers, parts = require_int("num_workers", num_workers, 0), [self._plan]
         if n_workers:
-            parts = [sharding.worker_part(self._plan, n_workers, i) for i in range(n_workers)]
+            parts = [plans.worker_part(self._plan, n_workers, i) for i in range(n_workers)]
         sizes = [part.size() for part in parts]
         if None in sizes and read:
             for source in plans.sources_of(self._plan):
@@ -978,7 +973,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         n_workers = max(getattr(node, "n_workers", 1) for node in plans.chain(self._plan))
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
-            plan = sharding.worker_part(self._plan, n_workers, worker)
+            plan = plans.worker_part(self._plan, n_workers, worker)
             for source in plans.sources_of(plan):
                 if not isinstance(source, Files):
                     continue
@@ -998,7 +993,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
             If it is not known without reading the files, or there is no end. If torch's data
             loaders are imported, also after :meth:`batch`, since it depends on the number of workers.
         """
-        if "torch.utils.data" in sys.modules and sharding.has_own_batches(self._plan):
+        if "torch.utils.data" in sys.modules and _has_own_batches(self._plan):
             detail = "the number of batches depends on how many workers torch's DataLoader has; count() returns "
             detail += "it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             raise TypeError(detail)
@@ -1011,7 +1006,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Count as an ``IterableDataset`` in another process too."""
         self.__dict__.update(state)
-        sharding.register_with_torch(Dataset)
+        plans.register_with_torch(Dataset)
 
     def __repr__(self) -> str:
         """Name the stages."""
@@ -1028,6 +1023,12 @@ def _has_idle_cache(plan: PlanNode) -> bool:
     nodes = plans.chain(plan)
     last = max((i for i, node in enumerate(nodes) if node.stage == "repeat"), default=0)
     return any(node.stage == "cache" for node in nodes[last + 1 :])
+
+
+def _has_own_batches(plan: PlanNode) -> bool:
+    """Whether each worker batches its own part."""
+    nodes = plans.chain(plan)
+    return any(isinstance(node, Batch) for node in nodes[plans.last_that_counts(nodes) + 1 :])
 
 
 def parsed_by(

@@ -141,7 +141,6 @@ class Buckets(Stage):
 
 
 def _batch(pieces: list[Any]) -> Chunk:
-    """Return a chunk of one batch."""
     if isinstance(pieces[0], Block):
         return BatchChunk(join(pieces), np.array([0, len(pieces)]))  # type: ignore[arg-type]
     return ObjectChunk([stack([item for piece in pieces for item in piece.items])])

@@ -11,11 +11,11 @@ import numpy as np
 
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import Block
+from tfrecord_lite.dataset import plan as plans
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join
 from tfrecord_lite.dataset.cutting import Feed, Pair, State
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, describe, feed_of
-from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, feed_of
 from tfrecord_lite.dataset.stages import Shard
 
 _MANY, _FEW = 256, 16
@@ -35,7 +35,7 @@ class Joined(Source):
 
     def settings(self) -> dict[str, Any]:
         """Return its own settings, and its inputs' settings."""
-        return {**super().settings(), "inputs": [describe(plan) for plan in self.inputs]}
+        return {**super().settings(), "inputs": [plans.describe(plan) for plan in self.inputs]}
 
     def size(self) -> int | None:
         """Return the number of elements of all plans; None unless all are known."""
@@ -48,7 +48,7 @@ class Joined(Source):
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Any:
         """Divide each input."""
-        parts = tuple(worker_part(plan, n_workers, worker) for plan in self.inputs)
+        parts = tuple(plans.worker_part(plan, n_workers, worker) for plan in self.inputs)
         return replace(self, inputs=parts)
 
     def part(self, n_parts: int, number: int) -> Any:

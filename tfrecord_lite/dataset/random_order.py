@@ -27,7 +27,7 @@ from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
 from tfrecord_lite.errors import require_int
 
 OrderKey = tuple[int, ...]
-"""Numbers that decide about a random order: the seed, and others."""
+"""The seed of a random order, and numbers that distinguish the orders of one seed."""
 
 _STEPS, _REST, _ALL = 0, 1, 2
 """Purpose of a generator: the last number of its key."""

@@ -51,8 +51,6 @@ class Shuffle(Stage):
 
 
 class _Buffer:
-    """The buffer of one run."""
-
     def __init__(self, feed: Feed, key: order.OrderKey, n_slots: int, demand: Demand) -> None:
         self._feed = feed
         self._demand = demand
@@ -66,7 +64,6 @@ class _Buffer:
         self._marks: deque[tuple[int, dict[str, Any]]] = deque()
 
     def shuffled(self, state: State) -> Iterator[Pair]:
-        """Yield the elements in random order."""
         self._step, self._n_read = (state["step"], state["first"]) if state else (0, 0)
         drained = state["drained"] if state else 0
         self._fill()
@@ -106,7 +103,6 @@ class _Buffer:
         return pieces
 
     def _fill(self) -> None:
-        """Read the elements that the buffer holds at this step."""
         held = order.buffer_at(self._key, self._n_slots, self._step)
         stop = self._n_slots + self._step  # number of elements read so far
         kept_numbers = np.sort(held)
@@ -193,8 +189,6 @@ class _HeldItems:
 
 
 class _HeldRecords:
-    """Records in the slots, as byte ranges of one buffer."""
-
     def __init__(self, records: Block) -> None:
         self._records = records
         self._stop = self._renew(0)

@@ -157,7 +157,6 @@ class Files(Source):
         known = self.marks.value
 
         def look(name: str) -> FileMarks | None:
-            """Look for what every process can find out, or for what this one knows."""
             stamp = _stamp(name)
             marks = known.get((stamp, True)) or (None if is_first else known.get((stamp, False)))
             if marks is None and (marks := file_marks(name, self.options, is_first=is_first)):
@@ -170,7 +169,6 @@ class Files(Source):
         return [file for file in marks if file is not None] if len(marks) == len(names) else None
 
     def _order(self, run: Run) -> list[str]:
-        """Return the files in the order of this epoch."""
         if self.seed is None:
             return list(self.names)
         key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
@@ -220,7 +218,6 @@ class Files(Source):
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
-        """The number of each file, by its name."""
         return {name: number for number, name in enumerate(self.names)}
 
 
@@ -306,7 +303,6 @@ class _Notes:
         self._end = np.add(self._last, (1, last_length + OVERHEAD_BYTES))
 
     def marks(self, name: str) -> FileMarks:
-        """Return the marks of the whole file."""
         numbers, offsets = np.concatenate([*self.rows, self._end]).T.copy()
         return FileMarks(name, offsets, numbers)
 
@@ -320,5 +316,5 @@ def size_now(name: str, options: ReadSettings) -> int | None:
 
 
 def _stamp(name: str) -> _Stamp:
-    """Return what changes if a file does; no stamp for a pipe."""
+    """Return what changes if a file does; a pipe has no stamp."""
     return name, None if local_size(name) is None else FileStamp.of(open_handle(name))

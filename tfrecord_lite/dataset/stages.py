@@ -220,8 +220,7 @@ class Cache(Stage):
         for chunk in self._made(run) if kept is None else kept:
             at += len(chunk)
             if at > n_given:
-                rest: Any = chunk
-                yield _copy(rest[max(n_given - at, -len(chunk)) :]), {"given": at}
+                yield _copy(chunk[max(n_given - at, -len(chunk)) :]), {"given": at}
 
     def _made(self, run: Run) -> Iterator[Chunk]:
         """Yield the elements as they are made, and keep them at the end."""

@@ -210,7 +210,6 @@ class TFRecordDataset(Dataset[bytes]):
         return getattr(self._plan, "is_shared", False)
 
     def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:
-        """Return the settings of a random order."""
         if self.is_shard and seed is None:
             raise argument_error("a random order after shard needs a seed, the same in all ranks")
         return {"seed": seed_of(seed), "is_seeded": seed is not None, "reshuffles": reshuffles}

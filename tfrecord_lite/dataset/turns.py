@@ -74,7 +74,6 @@ class _OpenFile:
             self._n_bytes += chunk.nbytes
 
     def close(self) -> None:
-        """Close the file."""
         self._chunks.close()
 
     def take(self, most: int) -> Block | None:
@@ -146,7 +145,6 @@ def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
 
 
 def _take_rounds(files: list[_OpenFile], n_rounds: int, block_length: int) -> Block:
-    """Take whole rounds at once."""
     pieces = []
     for file in files:
         n_left = n_rounds * block_length

@@ -31,8 +31,7 @@ from typing import Any
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed, Pair, State
-from tfrecord_lite.dataset.plan import PlanNode, Run, Stage, sources_of
-from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.plan import PlanNode, Run, Stage, sources_of, worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 _SLOTS = 3
@@ -98,7 +97,6 @@ class Processes(Stage):
 
 
 def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
-    """Yield one element of each feed in turn, until all have ended."""
     ended: set[int] = set()
     while len(ended) < len(feeds):
         now, turn = turn, (turn + 1) % len(feeds)
@@ -121,7 +119,6 @@ class _SharedMemory:
 
     @classmethod
     def new(cls) -> _SharedMemory:
-        """Return new memory."""
         if not hasattr(os, "memfd_create"):
             return cls(multiprocessing.RawArray("B", _SLOTS * _SMALL_SLOT_BYTES))
         fd = os.memfd_create("tfrecord-worker")
@@ -129,7 +126,6 @@ class _SharedMemory:
         return cls(Connection(fd))  # which closes it, and can be sent to a process that starts
 
     def __reduce__(self) -> Any:
-        """Pickle what is shared."""
         return _SharedMemory, (self._shared,)
 
 
@@ -198,7 +194,6 @@ class _Worker:
         raise _death_error(self._process.exitcode, has_begun=self._has_begun)
 
     def stop(self) -> None:
-        """End the process, and release what it shared."""
         if self._inlet is not None:
             self._inlet.close()
         if self._process is not None and self._process.pid is not None:
@@ -265,7 +260,6 @@ def _work(
 
 
 def _copy(views: list[memoryview], memory: Any, at: int) -> list[tuple[int, int]]:
-    """Copy arrays into the shared memory from `at` on; return start and stop of each."""
     places = []
     for view in views:
         memory[at : at + view.nbytes] = view

@@ -31,8 +31,7 @@ from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.saved.folder import CHUNKS, SavedData
-from tfrecord_lite.saved.spec import VARIANT, Component, Shape, fields
+from tfrecord_lite.saved.spec import CHUNKS, VARIANT, Component, SavedData, Shape, fields
 from tfrecord_lite.schema import Kind, Schema
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.tensors.dtypes import tensor_type
@@ -174,7 +173,6 @@ def resolve(data: SavedData, options: ReadSettings) -> None:
 def _shapes(
     place: str, _run: str, names: tuple[str, ...], options: ReadSettings
 ) -> dict[str, Shape]:
-    """Return the shapes of components in all elements of a run."""
     shapes: dict[str, Any] = {}
     for _, lists in lists_of(SavedData(place, options.storage_options), options, names):
         for name, own in lists.items():
@@ -240,7 +238,6 @@ def empty(component: Component) -> Values:
 def _tensors(
     records: Block, dtype: str | None, shape: Shape | None, *, missing: bool = False
 ) -> Lists:
-    """Parse plain tensors; tensors of several shapes in groups of one length each."""
     kind, n = tensor_type(dtype), len(records)
     if shape is None:
         shape = (None,) * (parse_tensor(records[0]).ndim if n else 0)
@@ -288,7 +285,6 @@ def _flat(array: AnyArray) -> Any:
 
 
 def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, Any]:
-    """Return the shape of each tensor, and all values."""
     groups: list[tuple[AnyArray, AnyArray]] = []
     lengths, members = np.unique(records.lengths, return_inverse=True)
     order = np.argsort(members, kind="stable")
@@ -325,7 +321,6 @@ Records = list[tuple[tuple[int, ...], list[Variant]]]
 
 
 def _variants(record: bytes) -> tuple[tuple[int, ...], list[Variant]]:
-    """Return the shape of a variant tensor, and its elements."""
     found: dict[int, Any] = dict(fields(record))
     dims = [dict(fields(dim)).get(1, 0) for n, dim in fields(found.get(2, b"")) if n == 2]
     if found.get(1) != VARIANT:
@@ -393,7 +388,6 @@ def _sparse(component: Component, records: Records) -> SparseLists:
 
 
 def _optional(component: Component, records: Records) -> Lists:
-    """Return values, some of which are missing."""
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
     own = Block.from_records([items[0] for items in tensors if items])

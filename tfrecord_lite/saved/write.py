@@ -89,7 +89,6 @@ def write_columns(
 
 
 def _component(name: str, lists: Lists | SparseLists) -> Component:
-    """Return how a column is saved."""
     if isinstance(lists, SparseLists):
         return Component(name, "sparse", lists.values.type.dtype, lists.sizes)
     own, shape = lists.type, lists.type.shape or ()
@@ -102,7 +101,6 @@ def _component(name: str, lists: Lists | SparseLists) -> Component:
 
 
 def _interleaved(parts: list[Block]) -> Block:
-    """Return the records of some blocks in turns."""
     if len(parts) == 1:
         return parts[0]
     whole = Block.concat(parts)
@@ -110,7 +108,6 @@ def _interleaved(parts: list[Block]) -> Block:
 
 
 def _records(component: Component, lists: Lists | SparseLists) -> Block:
-    """Return the record of each row."""
     if isinstance(lists, SparseLists):
         return Block.from_records(list(_sparse(component, lists)))
     shape = component.shape or ()
@@ -150,7 +147,6 @@ def _tensor(value: Any, kind: TensorType) -> bytes:
 
 
 def _variant(shape: tuple[int, ...], variants: list[tuple[bytes, bytes, list[bytes]]]) -> bytes:
-    """Return the TensorProto of variants."""
     parts = []
     for name, metadata, tensors in variants:
         own = [(2, metadata)] if metadata else []

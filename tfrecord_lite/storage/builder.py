@@ -184,7 +184,6 @@ class SchemaBuilder:
                 self.negative[name] = None
 
     def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
-        """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
             type_of = self._type_of
@@ -258,8 +257,6 @@ def first_misfit(
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column of the batches so far."""
-
     name: str
     item: SchemaItem
     """How the schema has it; a column without values is one of byte strings."""
@@ -268,7 +265,6 @@ class _Column:
     type_of: Callable[..., Type] = type_of
 
     def _as(self, own: Type) -> _Column:
-        """Return the column with another type."""
         if own == self.type:
             return self
         item = checked_item(self.name, own.specification(self.name), own.original)
@@ -299,7 +295,6 @@ class _Column:
         return self._as(own), lists
 
     def _as_floats(self, lists: Lists, old: Type) -> Lists:
-        """Return integers as floats if the column is one of floats."""
         are_floats = old.kind is Kind.FLOAT or (old.is_raw and old.dtype in RAW)
         if not are_floats or lists.kind is not Kind.INT64 or lists.flat.dtype.kind not in "iu":
             return lists
@@ -308,7 +303,6 @@ class _Column:
 
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
-    """Return the columns' own originals."""
     originals: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):

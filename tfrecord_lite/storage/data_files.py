@@ -13,7 +13,7 @@ from tfrecord_lite.described.frames import merged_description
 from tfrecord_lite.described.sidecar import Fingerprint, FingerprintingFile, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import TFRecordOptions, compression_of_name
-from tfrecord_lite.files.names import Source, StorageOptions, shard_names
+from tfrecord_lite.files.names import Source, StorageOptions, local_size, shard_names
 from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.shard_set import Evenly, Filling, ShardSet, Spool
@@ -167,21 +167,15 @@ class _AppendedFile(DataFiles):
         self._writer = writer
 
     def put(self, records: Block | Sequence[bytes]) -> None:
-        """Write records."""
         self._writer.write(records if isinstance(records, Block) else Block.from_records(records))
         self._n_put += len(records)
         self._meter.update(self._n_put, self.n_records)
 
 
-def described_by_sidecar(name: str, size: int) -> Sidecar | None:
-    """Return the sidecar of a file to append to; None if there is nothing in it yet.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if no sidecar describes the file, or it is of SequenceExamples.
-    """
-    described = describing(name)
+def described_by_sidecar(name: str) -> Sidecar | None:
+    """Return the sidecar of a file to append to; None if there is no file, or nothing in it yet."""
+    size = local_size(name)
+    described = None if size is None else describing(name)
     if not size and (described is None or not described.schema):
         return None
     if described is None:

@@ -45,11 +45,10 @@ def summarize(
     ----------
     data : path, TFRecordReader, Block, list of bytes, columns, rows, or dataframe
         Files as :class:`TFRecordReader` takes them, never held in memory; or a
-        reader; or serialised Examples or SequenceExamples. Or data to be encoded: a dict of columns, an iterable
-        of dicts, a DataFrame of pandas or polars, Arrow data of any library; these are held in
-        memory, and summarised as the Examples that they would become.
+        reader; or serialised Examples or SequenceExamples. Or data to be encoded, and held in memory: a dict of columns,
+        an iterable of dicts, a DataFrame, Arrow data of any library.
     num_records : int, optional
-        Examine only this many records from the start; later ones are not read.
+        Examine only this many records from the start.
     progress : bool or callable, optional
         As for :func:`load`; counts records.
     **options
@@ -70,8 +69,7 @@ def summarize(
         ``MALFORMED`` for a record that is neither an Example nor a SequenceExample;
         ``BAD_ARGUMENT`` if `num_records` is not positive.
     TypeError
-        For data of another type, such as a single ``bytes``, which could be a path or a record;
-        for a row that is not a dict among dicts; if `num_records` is not an int.
+        For other data, such as a single ``bytes``, which could be a path or a record, or a row that is not a dict.
 
     Notes
     -----
@@ -178,13 +176,11 @@ def infer_schema(
         As for :func:`summarize`; or its result, possibly the sum for several shards.
     variable : {"ragged", "varlen", "padded"}, optional
         For features whose length varies, or that some record lacks: RaggedFeature,
-        VarLenFeature or FixedLenSequenceFeature. A record without the feature has no values in
-        the result.
+        VarLenFeature or FixedLenSequenceFeature.
     defaults : mapping of str to value, optional
         For features of one length that some records lack: the value for such records.
     num_records : int, optional
-        Infer from this many records at the start; a later one may not fit. Columns have the dtypes and
-        shapes of all.
+        Infer from this many records at the start; a later one may not fit.
     progress : bool or callable, optional
         As for :func:`load`; counts records.
     **options
@@ -196,14 +192,11 @@ def infer_schema(
         FixedLenFeature for features that every record has with the same number of values, of
         shape [] for 1 and [n] for n; the others as `variable` has it. Columns keep their shapes
         and dtypes, as in ``schema_of(columns, lossless=False)``. Of SequenceExamples a
-        SequenceSchema, see :meth:`SequenceSummary.schema`:
-        ``parse_sequence_example(records, *schema)``.
+        SequenceSchema: ``parse_sequence_example(records, *schema)``.
 
     Raises
     ------
-    DataLossError, TypeError
-        As :func:`summarize`.
-    InvalidArgumentError
+    DataLossError, TypeError, InvalidArgumentError
         As :func:`summarize`; ``WRONG_KIND`` for a feature of several kinds; ``BAD_ARGUMENT``
         if no record has a feature, and for defaults that do not fit.
 

@@ -22,7 +22,7 @@ from tfrecord_lite.described.inferred import SAMPLE, first_of
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.structure import rebuild
-from tfrecord_lite.errors import argument_error, optional_int
+from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
@@ -54,8 +54,8 @@ def load(
     paths : str, PathLike, file object, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
     columns : sequence of str, optional
-        The names of the features to load; the others are not parsed. Of nested data and SequenceExamples these
-        are paths, such as ``"box/x"`` and ``"context/label"``; the result is a flat dict with these names as keys.
+        The features to load; the others are not parsed. Of nested data and SequenceExamples these
+        are paths, such as ``"box/x"`` and ``"context/label"``; the result is a flat dict of them.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         How to parse the records, or a schema file as for :func:`load_schema`. By default the
         ``.schema.json`` beside each file, or the files of TensorFlow Datasets in the same folder;
@@ -65,9 +65,8 @@ def load(
     text : bool or sequence of str, default False
         The columns of byte strings that are text, as for :func:`scan`.
     as_ : {"pandas", "polars", "arrow"}, optional
-        Return a DataFrame of pandas or Polars, or a Table of pyarrow, with one column per
-        feature, instead of a dict. A frame that was saved from the same library comes back as
-        it was; any other data become the types that are closest.
+        Return a DataFrame of pandas or Polars, or a Table of pyarrow. A frame that was saved from the same library
+        comes back as it was; any other data become the types that are closest.
     order : {"shards", "tensorflow"}, default "shards"
         The order of a data set that ``tf.data`` saved: shard by shard, or as TensorFlow loads it, in
         turns of as many shards as there are processors.
@@ -76,8 +75,7 @@ def load(
     progress : bool or callable, optional
         As for :func:`save`; the total is not known before the end.
     **options
-        How files are read, see :class:`ReadOptions`. A record that does not fit the schema is
-        not damage.
+        How files are read, see :class:`ReadOptions`.
 
     Returns
     -------
@@ -98,15 +96,15 @@ def load(
     InvalidArgumentError
         For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``, ``WRONG_COUNT``,
         ``MALFORMED``; ``BAD_ARGUMENT`` for files with incompatible
-        sidecars, for a sidecar beside other data than it was written for, unless it is given as
-        `schema`, and for an unknown name in `columns`; ``UNSUPPORTED`` for SequenceExamples with a
+        sidecars, a sidecar of other data, unless it is given as
+        `schema`, and an unknown name in `columns`; ``UNSUPPORTED`` for SequenceExamples with a
         Schema, and a column that the library of `as_` has no type for.
     ImportError
         If the library of `as_` is not installed.
 
     Notes
     -----
-    Needs memory for the columns, twice for a column of strings while it is joined, and for 1 MB of records.
+    Needs memory for the columns, twice for a column of strings while it is joined.
 
     Examples
     --------
@@ -118,7 +116,8 @@ def load(
     if as_ is not None:
         check_library(as_)
     check_progress(progress)
-    num_records = optional_int("num_records", num_records, 1)
+    if num_records is not None:
+        num_records = require_int("num_records", num_records, 1)
     num_turns = _num_turns(order, num_processors)
     columns = None if columns is None else described_columns.names_of(columns)
     settings = read_settings(options)
@@ -148,13 +147,13 @@ def load(
 
 
 def _num_turns(order: str, num_processors: int | None) -> int:
-    """Return how many shards of a saved data set are read in turns."""
     if order not in ("shards", "tensorflow"):
         raise argument_error(f"order is {order!r}, expected 'shards' or 'tensorflow'")
-    num_processors = optional_int("num_processors", num_processors, 1)
-    if num_processors is not None and order == "shards":
+    if num_processors is None:
+        return 1 if order == "shards" else os.cpu_count() or 1
+    if order == "shards":
         raise argument_error("num_processors= belongs to order='tensorflow'")
-    return 1 if order == "shards" else num_processors or os.cpu_count() or 1
+    return require_int("num_processors", num_processors, 1)
 
 
 def _load_saved(

@@ -21,16 +21,10 @@ from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.structure import Structure, flatten
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    errors_at,
-    require_int,
-)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
 from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
 from tfrecord_lite.files import names as file_names
-from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
+from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import SAVED, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
@@ -44,6 +38,7 @@ _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""
 _NO_FEATURES = b"\n\0"
 """An Example without features, as the encoder writes it."""
+_Write = Callable[[DataFiles, SchemaBuilder], Sidecar]
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
 
@@ -70,43 +65,38 @@ def save(
     path : str or PathLike
         The file, which appears complete or not at all.
     data : dict, tuple, array, dataframe, or iterable of rows
-        *Columns*: a dict of columns, each with one value per record, as for
-        :func:`~tfrecord_lite.encode_examples`; a tuple of columns; or a single ndarray,
-        RaggedTensor, SparseTensor or BytesColumn. Dicts and tuples may be nested. Or a
+        *Columns*: a dict of columns, as for :func:`~tfrecord_lite.encode_examples`, a tuple of columns, or a single
+        ndarray, RaggedTensor, SparseTensor or BytesColumn. Dicts and tuples may be nested. Or a
         DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, which
-        ``load(path, as_=...)`` returns as it was; a Series of these libraries is a column. Or
-        anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a RecordBatchReader, a relation
-        of DuckDB, a table of :func:`scan`; if it is not in memory, it is written batch by batch. The fields
+        ``load(path, as_=...)`` returns as it was; or anything with ``__arrow_c_stream__`` or
+        ``__arrow_c_array__``, which is written batch by batch if it is not in memory. The fields
         of structs are features such as ``point/x``.
 
-        *Rows*: any other iterable (a list, a generator), or a map-style data set such as torch's, with
-        one dict, tuple or value per record, possibly nested. It is read once, and never held in memory. A value may be a
-        number, a string, an array or a list; None is a missing value.
+        *Rows*: any other iterable, or a map-style data set such as torch's, with
+        one dict, tuple or value per record, possibly nested. It is read once, and never held in memory. None is a
+        missing value.
     schema_path : str or PathLike, optional
-        The file for the sidecar, also of shards; by default `path` + ``.schema.json``. With another,
-        a sidecar that older data left under the default name is removed.
+        The file for the sidecar, also of shards; by default `path` + ``.schema.json``.
     schema : Schema, dict of specifications, or path, optional
         How to store the data: what an earlier ``save``, :func:`schema_of` or :func:`load_schema` returned, or a
-        file for the latter. Files that are saved with one schema load as the same types,
-        whatever each of them holds. By default the data decide, and for columns of Arrow data the
-        schema in their metadata, if they still have its types.
+        schema file. By default the data decide, and for columns of Arrow data the schema in their metadata, if they
+        still have its types.
     lossless : bool, default False
-        True: keep every bit. float64 is stored as its bytes, and so are arrays of 16 or more bools, int8 or uint8, which only this library
-        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and columns of
-        uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` alone decides.
+        True keeps every bit: float64, and arrays of 16 or more bools, int8 or uint8, are stored as bytes. By default
+        float64 is rounded, with a warning if that changes a number; one beyond float32 is an error. A `schema` alone
+        decides.
     num_shards : int, optional
         Write this many files, named as by :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name:
-        ``"train-00000-of-00008.tfrecord"``. Each has a sidecar with the one schema of all. Columns and rows
-        are divided evenly, in their order; rows without ``len`` wait in a temporary file until their number is known.
+        ``"train-00000-of-00008.tfrecord"``. Each has a sidecar with the one schema of all. Records
+        are divided evenly, in order; rows without ``len`` wait in a temporary file.
     format : {"tfrecord", "tf.data"}, default "tfrecord"
-        ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
-        elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
-        none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held in memory. Existing data are
-        replaced, though their files stay.
+        ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`, without
+        a sidecar or `schema`; `compression` is none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held
+        in memory. Existing data are replaced, though their files stay.
     mode : {"w", "a"}, default "w"
-        ``"a"``: append to a local file of ``save``, which is read through first; or write it, if there is none. The schema of its sidecar
-        decides how the data are stored, and a `schema` must be equal to it. Data that do not fit are an error, and leave the file as before.
+        ``"a"``: append to a local file of ``save``, which is read through first, by the schema of its sidecar; or write
+        it, if there is none. If the data do not fit, the file stays as before.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
@@ -125,24 +115,17 @@ def save(
     InvalidArgumentError
         For a value that cannot be stored (``UNREPRESENTABLE``, ``UNSUPPORTED``) or does not
         fit the rows before it, or the `schema` (``WRONG_KIND``, ``WRONG_COUNT``, ``MISSING``,
-        ``BAD_ARGUMENT``), with its `key` and `index`; ``BAD_ARGUMENT`` if `schema_path` is
-        the data file, `path` does not go with `num_shards`, or a file has the very name ``train@8``.
-        No file has appeared then.
-    OSError
-        As Python's ``open`` and ``write``.
+        ``BAD_ARGUMENT``), with its `key` and `index`; for a `path` that does not go with other arguments, or is the
+        name of shards and of a file. No file has appeared then.
     TypeError
         If the data are neither columns nor rows, or a key is not a str.
 
     Notes
     -----
-    See :func:`~tfrecord_lite.schema_of` for how each dtype is stored. An empty list is a feature without values, None no feature.
-
-    The sidecar has a fingerprint of its data: their size, and a checksum of the
-    first 64 KiB. If a crash leaves older data beside it, :func:`load` raises an error.
-
     The first 1,024 rows (or 4 MB of them) decide how a column is stored; integers may come
     after floats, not before. The first dimension of an array may vary from row to row. A column
-    of nothing but None, or of empty lists, is one of byte strings until a value comes.
+    of nothing but None, or of empty lists, is one of byte strings until a value comes. An empty list is a feature
+    without values, None no feature.
 
     With a `schema`, a row may lack a feature, and None is a masked value if the schema's original
     says so, an empty row where lengths vary, and an error elsewhere. Floats are rounded to float32
@@ -227,8 +210,7 @@ def _check_place(
         raise argument_error(f"unknown format {format_name!r}, expected 'tfrecord' or 'tf.data'")
 
 
-def _writer_of(data: Any) -> Callable[[DataFiles, SchemaBuilder], Sidecar]:
-    """Return what writes columns, or rows."""
+def _writer_of(data: Any) -> _Write:
     if isinstance(data, _COLUMNS) or arrow.is_frame(data) or arrow.is_series(data):
         return partial(_write_columns, data)
     rows = rows_of(data)
@@ -240,16 +222,10 @@ def _writer_of(data: Any) -> Callable[[DataFiles, SchemaBuilder], Sidecar]:
 
 
 def _append(
-    name: str,
-    write: Callable[[DataFiles, SchemaBuilder], Sidecar],
-    schema: Schema | None,
-    compression: CompressionType,
-    progress: Progress,
+    name: str, write: _Write, schema: Schema | None, compression: Any, progress: Progress
 ) -> Schema | None:
     """Append to a file, and return its schema; None if there is no file."""
-    size = file_names.local_size(name)
-    described = None if size is None else described_by_sidecar(name, size)
-    if described is None:
+    if (described := described_by_sidecar(name)) is None:
         return None
     if schema is not None and schema != described.schema:
         detail = "the schema differs from the sidecar's, by which the file is read; omit it"
@@ -289,7 +265,10 @@ def save_elements(
     structure, columns = elements_of(data)
     with metered(progress, folder, "records") as meter, errors_at(source=folder):
         own: dict[str, Any] = {"compression": compression, "storage_options": storage_options}
-        own |= {"num_shards": require_int("num_shards", num_shards, 1), "wrote": meter.advance}
+        own |= {
+            "num_shards": errors.require_int("num_shards", num_shards, 1),
+            "wrote": meter.advance,
+        }
         write_columns(folder, structure, columns, shard_sizes=shard_sizes, **own)
     written = SavedData(f"{folder}/{SAVED}", storage_options)
     return schema_of_saved(written, ReadSettings(storage_options=storage_options))
@@ -376,7 +355,6 @@ def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
 def _put_columns(
     files: DataFiles, columns: Mapping[str, Any], schema: Schema, n_rows: int, rounded: Any
 ) -> None:
-    """Write columns; without any, records without features."""
     none: list[Any] = [[_NO_FEATURES] * n_rows]
     for block in encode_column_batches(columns, schema, rounded) if columns else none:
         files.put(block)

@@ -18,6 +18,8 @@ from tfrecord_lite.records.shard_set import Filling, ShardSet
 from tfrecord_lite.texts import plural, short_name
 from tfrecord_lite.writer.single import MessageWriter
 
+_Records = Sequence[Buffer] | Block
+
 
 class ShardedTFRecordWriter(MessageWriter):
     """Write records to many files, which appear when all are complete.
@@ -34,8 +36,7 @@ class ShardedTFRecordWriter(MessageWriter):
         As for :class:`TFRecordWriter`.
     bytes_per_shard : int, optional
         Instead of `num_shards`: fill one file after the other, and begin the next when one
-        holds that many bytes before compression, headers and footers included. At least one
-        file is written.
+        holds that many bytes before compression, headers and footers included.
 
     Attributes
     ----------
@@ -45,13 +46,11 @@ class ShardedTFRecordWriter(MessageWriter):
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the pattern has no place for the shard's number, or if not exactly
+        ``BAD_ARGUMENT`` unless the pattern has a place for the shard's number, and exactly
         one of `num_shards`, ``@`` and `bytes_per_shard` is given; for an unknown compression.
     FailedPreconditionError
         ``IN_USE`` if another writer, of any process, has these shards open (local files, where
         there are locks).
-    TypeError
-        If `num_shards` or `bytes_per_shard` is not an integer.
 
     Notes
     -----
@@ -90,7 +89,7 @@ class ShardedTFRecordWriter(MessageWriter):
         self._filling = None if bytes_per_shard is None else Filling(None, bytes_per_shard)
         self._next = 0  # shard in turn
         # Shards and records for them that wait after a failure, such as a full disk.
-        self._parts: deque[tuple[int, Sequence[Buffer] | Block]] = deque()
+        self._parts: deque[tuple[int, _Records]] = deque()
         names = self._names(num_shards, bytes_per_shard)
         self._files = ShardSet(self._options, storage_options, len(names))
         self._sinks = self._files.sinks
@@ -104,7 +103,6 @@ class ShardedTFRecordWriter(MessageWriter):
             raise
 
     def _names(self, num_shards: int | None, bytes_per_shard: int | None) -> list[str]:
-        """Return the names of the shards to open now."""
         pattern = self._name
         n_given = (num_shards is not None) + (bytes_per_shard is not None)
         if n_given != ("{shard" in pattern):
@@ -125,7 +123,7 @@ class ShardedTFRecordWriter(MessageWriter):
         self._next = (self._next + 1) % len(self._sinks)
         sink.add(record)
 
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
+    def _put(self, records: _Records) -> None:
         self._parts += self._cut(records)
         try:
             self._put_parts()
@@ -133,9 +131,7 @@ class ShardedTFRecordWriter(MessageWriter):
             self._parts = deque((shard, list(map(bytes, part))) for shard, part in self._parts)
             raise
 
-    def _cut(
-        self, records: Sequence[Buffer] | Block
-    ) -> Iterator[tuple[int, Sequence[Buffer] | Block]]:
+    def _cut(self, records: _Records) -> Iterator[tuple[int, _Records]]:
         """Yield the parts of records, each with the number of its shard."""
         if self._filling is not None:
             yield from self._filling.cut(records)

@@ -353,7 +353,6 @@ class MessageWriter:
     # or hands it to a sink, which keeps it.
 
     def _write_block(self, block: Block) -> None:
-        """Write a block after the rows that wait."""
         self._check_open()
         block = checked(block)
         try:
@@ -362,7 +361,6 @@ class MessageWriter:
             self._put_block(block)
 
     def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
-        """Write encoded records after the rows that wait."""
         self._check_open()
         try:
             self._put_rows()
@@ -382,7 +380,6 @@ class MessageWriter:
                 self._put_pieces(pieces)
 
     def _kinds_of_rows(self) -> KindsOfRows:
-        """Return the kinds of the features in the rows so far."""
         if self._kinds is None:
             from tfrecord_lite.example.encode.rows import KindsOfRows  # noqa: PLC0415
 
@@ -390,12 +387,10 @@ class MessageWriter:
         return self._kinds
 
     def _put_rows(self) -> None:
-        """Encode the rows that wait, if any, and write them."""
         if self._rows:
             self._put(self._rows.take())
 
     def _check_open(self) -> None:
-        """Raise if the writer is closed."""
         if self._is_closed:
             detail = "the writer is closed; open another"
             raise errors.FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
@@ -634,7 +629,7 @@ class TFRecordWriter(MessageWriter):
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close; after an error, an atomic writer or a URL leaves no file."""
+        """Close; after an error, atomic writers and URLs write nothing."""
         try:
             if kind is None or not (self._atomic or names.is_url(self._name)):
                 self.close()
@@ -691,7 +686,6 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
 
 
 def _compression_of(path: Source) -> str:
-    """Return the compression of a file by its first bytes."""
     with contextlib.closing(RecordStream(path)) as stream:
         return stream.compression
 
