@@ -182,11 +182,9 @@ def expand(
             expanded.append(name)
             continue
         names = _named(name, kinds.get(name), storage_options, may_mix=may_mix)
-        if folders == "keep":
-            expanded += [match for match, _ in names]
-            continue
-        data = [match for match, is_folder in names if not is_folder]
-        for folder in [] if data else [match for match, _ in names]:
+        matches = [match for match, _ in names]
+        data = [m for m, is_folder in names if folders == "keep" or not is_folder]
+        for folder in [] if data else matches:
             if folders == "read":
                 data += (files := data_files(folder, storage_options))
                 check_sets(None, files)

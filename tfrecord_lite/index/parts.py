@@ -464,9 +464,8 @@ def _changed_error(source: str, what: str) -> errors.FailedPreconditionError:
 def join_reports(reports: Iterable[errors.DamageReport]) -> errors.DamageReport:
     """Join the reports of parts, each once, in any order: what was read and skipped of each file."""
     by_file: dict[str, list[errors.FileReport]] = {}
-    for report in reports:
-        for file in report.files:
-            by_file.setdefault(file.source, []).append(file)
+    for file in (file for report in reports for file in report.files):
+        by_file.setdefault(file.source, []).append(file)
     return errors.DamageReport(tuple(_joined(by_file[name]) for name in sorted(by_file)))
 
 
