@@ -196,8 +196,8 @@ class _Format(NamedTuple):
 def _medium(pattern: bytes, name: str, mime: str, ending: str, read: Any = lambda _: {}) -> _Format:
     noun = {"image": "image", "audio": "sound", "video": "video"}[mime.partition("/")[0]]
     article = "an" if name[0] in "AMO" else "a"  # an AVI, an MP4, an OGG
-    media = Media(name, mime, ending)
-    return _Format(pattern, f"{article} {name} {noun}", read=read, media=media)
+    noun = f"{article} {name} {noun}"
+    return _Format(pattern, noun, read=read, media=Media(name, mime, ending))
 
 
 def _tar(data: bytes) -> _Details:
@@ -339,16 +339,15 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         if (form.is_sure or not is_header) and form.details(head) is not None:
             return f"{form.name} ({form.advice})" if form.advice else form.name
     if is_whole and _is_unframed_example(head):
-        return (
-            "serialized tf.train.Examples without the framing of records (TFRecordWriter writes it)"
-        )
+        noun = "serialized tf.train.Examples without the framing of records"
+        return f"{noun} (TFRecordWriter writes it)"
     for layout in _LENGTHS:
-        if (noun := _after_lengths(head, layout, is_whole=is_whole)) is not None:
+        if (messages := _after_lengths(head, layout, is_whole=is_whole)) is not None:
             prefix, advice = "varint lengths", "google.protobuf.proto.parse_length_prefixed"
             if n_bytes := calcsize(layout):
                 prefix = f"plain lengths of {n_bytes} bytes"
                 advice = f"struct.unpack({layout!r}, file.read({n_bytes})) and file.read(length)"
-            return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
+            return f"{messages} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
     if _are_snappy_blocks(head):
         return SNAPPY_BLOCKS
     # Hadoop's blocks have the length of what they hold before them.

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
@@ -135,19 +136,13 @@ def _zlib_compressor(options: TFRecordOptions, window_bits: int) -> Compressor:
     return _FlushedCompressor(inner, flush_mode, zlib.Z_FINISH)
 
 
-def _bz2_module() -> Any:
-    import bz2  # noqa: PLC0415 - for such files alone
-
-    return bz2
-
-
 class _Bz2Compressor:
     """A bz2 compressor whose flush ends one stream and begins the next: bz2 has no other."""
 
     def __init__(self, options: TFRecordOptions) -> None:
         self._level = 9 if options.compression_level is None else options.compression_level
         with _checking("bz2", options):
-            self._inner = _bz2_module().BZ2Compressor(self._level)
+            self._inner = import_module("bz2").BZ2Compressor(self._level)
         self._is_fresh = True
 
     def compress(self, data: bytes | bytearray | memoryview) -> bytes:
@@ -158,7 +153,7 @@ class _Bz2Compressor:
         if self._is_fresh:
             return b""
         end = bytes(self._inner.flush())
-        self._inner, self._is_fresh = _bz2_module().BZ2Compressor(self._level), True
+        self._inner, self._is_fresh = import_module("bz2").BZ2Compressor(self._level), True
         return end
 
     def finish(self) -> bytes:
@@ -235,7 +230,7 @@ CODECS: dict[str, Codec] = {
         Codec(
             name="BZ2",
             is_start=lambda head: head[:3] == b"BZh"[: len(head)],
-            decompressor=lambda: _bz2_module().BZ2Decompressor(),
+            decompressor=lambda: import_module("bz2").BZ2Decompressor(),
             compressor=_Bz2Compressor,
             errors=lambda: (OSError, ValueError),
             endings=(".bz2",),
@@ -438,12 +433,6 @@ _MOST_EXPANSION = 32
 """More than a block can expand: 3 bytes copy 64 at most."""
 
 
-def _cramjam() -> Any:
-    import cramjam  # noqa: PLC0415 - optional; without it no file is taken for such a one
-
-    return cramjam
-
-
 def _plain_size(block: bytes) -> tuple[int, int]:
     """Return how many bytes a block says that it holds, a varint, and where its first part begins."""
     size = 0
@@ -491,13 +480,13 @@ class _Snappy:
             block, self.unused_data = self._piece[_SNAPPY_HEADER_BYTES:stop], self._piece[stop:]
             if _plain_size(block)[0] > len(block) * _MOST_EXPANSION:
                 raise ValueError("a block of Snappy says that it holds more than it can")
-            self._ready = memoryview(bytes(_cramjam().snappy.decompress_raw(block)))
+            self._ready = memoryview(bytes(import_module("cramjam").snappy.decompress_raw(block)))
         out, self._ready = self._ready[:max_length], self._ready[max_length:]
         return out.tobytes()
 
 
 def _snappy_errors() -> tuple[type[Exception], ...]:
-    return (ValueError, _cramjam().DecompressionError)
+    return (ValueError, import_module("cramjam").DecompressionError)
 
 
 def _no_snappy_compressor(_: TFRecordOptions) -> Compressor:

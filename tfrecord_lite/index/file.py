@@ -115,7 +115,7 @@ class TFRecordFile:
             raise errors.FailedPreconditionError(reason, source=name, detail=detail)
         self._names = list(map(names.name_of, sources))
         self._verify = settings.verify
-        self._storage_options = settings.storage_options
+        self._options = settings
         if index is None or index == "auto":
             index_names = [index] * len(self._names)
         else:
@@ -139,7 +139,6 @@ class TFRecordFile:
         self._ends = np.cumsum([len(index) for index in self._indexes])
         self._end_list: list[int] = self._ends.tolist()
         self._is_closed = False
-        self._options = settings
         self._parser: tuple[Any, Any] | None = None
         self._renew()
         for number, (handle, _, _) in enumerate(opened):
@@ -167,7 +166,7 @@ class TFRecordFile:
         """Whether a file has changed since it was indexed."""
 
         def stamp(name: str) -> handles.FileStamp:
-            return handles.FileStamp.of(_opened(name, self._storage_options))
+            return handles.FileStamp.of(_opened(name, self._options.storage_options))
 
         return for_each_file(self._names, self._names, stamp) != self._stamps
 
@@ -399,7 +398,7 @@ class TFRecordFile:
         paths = [names.companion(name, names.INDEX_SUFFIX) for name in self._names]
 
         def save(item: tuple[RecordIndex, str]) -> None:
-            save_index(*item, self._storage_options if names.is_url(item[1]) else None)
+            save_index(*item, self._options.storage_options if names.is_url(item[1]) else None)
 
         for_each_file(paths, list(zip(self._indexes, paths, strict=True)), save)
         return paths
@@ -435,7 +434,7 @@ class TFRecordFile:
             return self._local(number)
         key = os.getpid(), number
         if key not in self._remote:
-            handle = handles.RemoteHandle(self._names[number], self._storage_options)
+            handle = handles.RemoteHandle(self._names[number], self._options.storage_options)
             self._stamps[number].check(handle)
             self._remote[key] = handle
         return self._remote[key]

@@ -255,12 +255,10 @@ def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
         if start < stop:
             by_filesystem.setdefault(id(handle.filesystem), []).append(i)
     for chosen in by_filesystem.values():
-        paths = [requests[i][0].path for i in chosen]
-        starts = [requests[i][1] for i in chosen]
-        stops = [requests[i][2] for i in chosen]
-        first = requests[chosen[0]][0]
-        with remote.as_os_errors(first.name):
-            contents = _cat_ranges(first.filesystem, paths, starts, stops)
+        handles, starts, stops = zip(*(requests[i] for i in chosen), strict=True)
+        paths = [handle.path for handle in handles]
+        with remote.as_os_errors(handles[0].name):
+            contents = _cat_ranges(handles[0].filesystem, paths, [*starts], [*stops])
         for i, answer in zip(chosen, contents, strict=True):
             answers[i] = _checked(answer, *requests[i])
     return answers

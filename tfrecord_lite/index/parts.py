@@ -133,18 +133,15 @@ def file_parts(
     if num_parts is not None and total:
         finer = -(-total // num_parts)
         max_bytes = finer if max_bytes is None else min(finer, max_bytes)
-    by_file = for_each_file(names, files, lambda file: _parts(*file, options, max_bytes))
+    by_file = for_each_file(names, files, lambda file: _parts(file, options, max_bytes))
     return [part for parts in by_file for part in parts]
 
 
 def _parts(
-    name: str,
-    nbytes: int,
-    remote: RemoteHandle | None,
-    options: ReadSettings,
-    max_bytes: int | None,
+    file: tuple[str, int, RemoteHandle | None], options: ReadSettings, max_bytes: int | None
 ) -> list[FilePart]:
-    """Return the parts of one file; `remote` if it is a URL that can be read at any offset."""
+    """Return the parts of one file: its name, size and, if a URL can be read at any offset, handle."""
+    name, nbytes, remote = file
     whole = [FilePart(name, nbytes=nbytes)]
     is_small = max_bytes is None or nbytes <= max_bytes
     is_remote = is_url(name)
@@ -386,14 +383,13 @@ class PartReader:
         ahead: ReadAhead | None = None,
     ) -> None:
         self._part = part
-        self._ahead = ahead
         if options.on_misfit != "raise" and options.check is None:
             from tfrecord_lite.example.survey import check_either  # noqa: PLC0415 - loads the engine
 
             options = options.dropping(check_either)
         self._options = options if part.is_whole else replace(options, compression="")
         self._log = log or DamageLog.begin(options)
-        self._block_records = block_records
+        self._reading: Any = {"block_records": block_records, "ahead": ahead}
         self._stream: RecordStream | None = None
         self._skipping: SkippingStream | None = None
 
@@ -424,8 +420,7 @@ class PartReader:
         """
         part = self._part
         if self._stream is None:
-            own: Any = {"block_records": self._block_records, "ahead": self._ahead}
-            self._stream = RecordStream(part.source, self._options, **own)
+            self._stream = RecordStream(part.source, self._options, **self._reading)
             if not part.is_whole:
                 self._stream.begin_at(part.start, part.first)
                 self._stream.end_at(part.stop)
@@ -464,9 +459,8 @@ def _changed_error(source: str, what: str) -> errors.FailedPreconditionError:
 def join_reports(reports: Iterable[errors.DamageReport]) -> errors.DamageReport:
     """Join the reports of parts, each once, in any order: what was read and skipped of each file."""
     by_file: dict[str, list[errors.FileReport]] = {}
-    for report in reports:
-        for file in report.files:
-            by_file.setdefault(file.source, []).append(file)
+    for file in (file for report in reports for file in report.files):
+        by_file.setdefault(file.source, []).append(file)
     return errors.DamageReport(tuple(_joined(by_file[name]) for name in sorted(by_file)))
 
 

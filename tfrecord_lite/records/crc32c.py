@@ -139,8 +139,7 @@ def _back(register: int, n_bits: int) -> int:
     return register
 
 
-_ALL_ONES = 0xFFFFFFFF
-_FORCE = np.uint32(_ALL_ONES ^ _back(_ALL_ONES, 8 * OVERHEAD_BYTES))
+_FORCE = np.uint32(0xFFFFFFFF ^ _back(0xFFFFFFFF, 8 * OVERHEAD_BYTES))
 
 
 def run_matches(data: Uint8Array, starts: Int64Array, stops: Int64Array, crcs: Uint32Array) -> bool:

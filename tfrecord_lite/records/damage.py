@@ -61,7 +61,7 @@ class DamageLog:
         """Return a stream that skips the damage of this one; several may be open."""
         for i in self._open:
             opened = self._files[i]
-            if isinstance(opened, SkippingStream) and opened.is_closed:
+            if isinstance(opened, SkippingStream) and opened.stream.is_closed:
                 self._files[i] = opened.report()  # a report keeps no buffer alive
         self._open = [i for i in self._open if isinstance(self._files[i], SkippingStream)]
         self._open.append(len(self._files))
@@ -143,7 +143,7 @@ class SkippingStream:
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self.name: str = stream.name
-        self._stream = stream
+        self.stream = stream
         self._decoder = stream.decoder
         self._may_be_torn = may_be_torn
         self.torn_bytes: int = 0
@@ -201,7 +201,7 @@ class SkippingStream:
             most = self._most_records
             try:
                 if most is None:
-                    return self._stream.next_block(n_records)
+                    return self.stream.next_block(n_records)
                 block = self._next_searched(min(n_records or most, most))
             except errors.DataLossError as error:
                 self._skip(error)
@@ -214,14 +214,14 @@ class SkippingStream:
         """Return the next records as :meth:`next_block`; large ones maybe as ``bytes``."""
         while self._most_records is None and self._log.check is None:
             try:
-                return self._stream.next_records()
+                return self.stream.next_records()
             except errors.DataLossError as error:
                 self._skip(error)
         return self.next_block()
 
     @property
     def _is_searched(self) -> bool:
-        return self._stream.offset < self._finder.scanned
+        return self.stream.offset < self._finder.scanned
 
     def _next_searched(self, n_records: int) -> Block | None:
         """Return the next block, maybe a smaller one.
@@ -229,7 +229,7 @@ class SkippingStream:
         Records in bytes that were searched are judged by the search: the megabytes that many forged
         headers promise are read once for all of them.
         """
-        stream, decoder, finder = self._stream, self._decoder, self._finder
+        stream, decoder, finder = self.stream, self._decoder, self._finder
         if not self._is_searched or not decoder.verify:
             return stream.next_block(n_records)
         n_intact = finder.n_intact(decoder.offset, n_records)
@@ -250,7 +250,7 @@ class SkippingStream:
         if error.reason in NEVER_SKIPPED or self._log.on_error == "raise":
             self._log.is_over = self._log.is_over or self._log.on_error == "raise"
             raise error
-        stream, decoder = self._stream, self._decoder
+        stream, decoder = self.stream, self._decoder
         n_before, index, offset = self._n_records, stream.n_records, stream.offset
         is_torn = self._may_be_torn and error.reason is errors.Reason.TRUNCATED
         if not is_torn:
@@ -307,34 +307,29 @@ class SkippingStream:
     def _fill(self) -> bool:
         """Read more of the file; False at its end, or if its stream is damaged."""
         try:
-            return self._stream.fill(None)
+            return self.stream.fill(None)
         except errors.DataLossError:
             return False
 
     @property
     def compression(self) -> str:
         """The compression of the file."""
-        return self._stream.compression
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the file is closed."""
-        return self._stream.is_closed
+        return self.stream.compression
 
     @property
     def n_records(self) -> int:
         """The number of the next record: each damaged span before it counts as one."""
-        return self._stream.n_records
+        return self.stream.n_records
 
     @property
     def _n_records(self) -> int:
-        n_records = self._stream.n_records - self._first
+        n_records = self.stream.n_records - self._first
         return n_records - self._damage.num_damaged - (self.torn_bytes > 0)
 
     def report(self) -> errors.FileReport:
         """Return what was read and lost so far."""
         n_records, misfits = self._n_records, self._n_misfits
-        n_bytes = self._stream.offset - self._begin - self.torn_bytes - self._damage.lost_bytes
+        n_bytes = self.stream.offset - self._begin - self.torn_bytes - self._damage.lost_bytes
         n_bytes -= n_records * OVERHEAD_BYTES
         report = self._damage.report(self.name, n_records, n_bytes)
         report = replace(report, message_errors=tuple(self._misfits), num_message_errors=misfits)

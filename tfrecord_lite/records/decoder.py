@@ -39,7 +39,6 @@ _MIN_ROOM_BYTES = 64 * 1024
 """A buffer with less room than this is full, and a new one takes its place."""
 _MAX_AHEAD_BYTES = 64 * 1024 * 1024
 """At most this much room is made for requested records that have not been read yet."""
-_START = np.zeros(1, np.int64)
 _read_length = struct.Struct("<Q").unpack_from
 
 
@@ -72,7 +71,7 @@ class FrameDecoder:
         self._view = memoryview(self._buffer)  # type: ignore[arg-type]
         self._stop = 0  # in the buffer: the end of what came in
         # In the buffer: where whole records that are not given out start, and where the last ends.
-        self._edges = _START
+        self._edges = np.zeros(1, np.int64)
         self.next_length: int | None = None  # of the record at `_next`, once it is checked
         self._base = 0  # offset in the stream of the buffer's first byte
         self.n_records: int = 0  # given out so far

@@ -47,9 +47,7 @@ def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, I
     return starts[has_crc], lengths[has_crc].astype(np.int64)
 
 
-_CANDIDATE = np.dtype(
-    [("start", np.int64), ("stop", np.int64), ("crc", np.uint32), ("is_intact", np.bool_)]
-)
+_CANDIDATE = np.dtype([("start", "i8"), ("stop", "i8"), ("crc", "u4"), ("is_intact", "?")])
 """A header whose data is intact or not checked yet: where the data starts and stops, and the CRC up to the start."""
 
 
