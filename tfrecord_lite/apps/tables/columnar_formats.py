@@ -31,7 +31,7 @@ class _ColumnSource:
     _open: Callable[[], Any]
     """Opens the file, and returns its schema."""
     _batches: Callable[[int], Iterator[tuple[int, Any]]]
-    """Yields batches from one that has the first row on, each after the number of its first row."""
+    """Yields batches, each after the number of its first row; those before some row may be left out."""
 
     def __init__(self, source: Source, options: ReadSettings) -> None:
         self.name: str = name_of(source)
@@ -84,8 +84,7 @@ class ParquetSource(_ColumnSource):
                 continue
             size = _fitting(group.total_byte_size, group.num_rows)
             for batch in self._reader.iter_batches(size, [i], self.columns):
-                if row + len(batch) > first_row:
-                    yield row, batch
+                yield row, batch
                 row += len(batch)
 
     def close(self) -> None:
@@ -118,8 +117,7 @@ class ArrowSource(_ColumnSource):
         n_batches = 0 if self._is_stream else self._reader.num_record_batches
         whole = self._reader if self._is_stream else map(self._reader.get_batch, range(n_batches))
         for batch in whole:
-            if row + len(batch) > first_row:
-                yield row, batch
+            yield row, batch
             row += len(batch)
 
 

@@ -140,6 +140,7 @@ class Content(io.RawIOBase):
             if name not in ("GZIP", "ZSTD") and not ext.compression_of_name(self.name):
                 name = ""
         codec = codec_named(name)
+        self.is_plain: bool = codec is None
         self._content: Any = self._file
         if codec is not None:
             self._content = Inflated(self._file, codec, self.name, options.inflation)
@@ -164,14 +165,11 @@ class Content(io.RawIOBase):
 
 def seekable_file(source: Source, options: ReadSettings) -> Any:
     """Return a path or a file object that can seek: the file itself, or a temporary copy."""
-    name = ext.name_of(source)
-    if not ext.is_file_object(source) and not ext.is_url(name):
-        with contextlib.closing(open_input(source)) as file:
-            is_plain = detect(file.peek(MAGIC_BYTES)) not in ("GZIP", "ZSTD", "BZ2")
-        if is_plain and not ext.compression_of_name(name):
-            return name
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever reads it
+    is_remote = ext.is_file_object(source) or ext.is_url(ext.name_of(source))
     with contextlib.closing(Content(source, options)) as content:
+        if content.is_plain and not is_remote and not ext.is_pipe(source):
+            return content.name
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever reads it
         shutil.copyfileobj(content, copy, 1024 * 1024)
     copy.seek(0)
     return copy
