@@ -838,9 +838,8 @@ class ParquetWriter:
             self._writing.result()
         if self._pending:
             table = pa.Table.from_batches(self._pending, self._schema)
-            n_rows, self._pending = max(len(table), 1), []
-            write = self._writer.write_table
-            self._writing = self._thread.submit(write, table, row_group_size=n_rows)
+            self._pending = []
+            self._writing = self._thread.submit(self._writer.write_table, table)
 
     def close(self) -> None:
         """Write the rest, and the end."""
