@@ -54,7 +54,7 @@ MODULES = {
     "tfrecord_lite.integrations.beam": "beam", "tfrecord_lite.integrations.grain": "frameworks",
     "tfrecord_lite.integrations.keras": "frameworks", "tfrecord_lite.integrations.ray": "ray",
     "tfrecord_lite.integrations.spark": "spark", "tfrecord_lite.apps.viewer.": "view",
-    "tfrecord_lite.apps.tables.columnar": "arrow", "tfrecord_lite.apps.tables.text": "arrow",
+    "tfrecord_lite.apps.tables.table_formats": "arrow",
 }  # fmt: skip
 """Modules of the package, by how their names begin, that are loaded when they are used, and need an extra then."""
 

@@ -24,7 +24,7 @@ from tfrecord_lite import (
     split_records,
     unique_records,
 )
-from tfrecord_lite.apps.rearrange import sorting
+from tfrecord_lite.apps.rearrange import files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
 from tfrecord_lite.testing import encodings
@@ -175,13 +175,13 @@ class TestUnique:
     ) -> None:
         records = random.Random(seed).sample(records * copies, len(records) * copies)
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sorting, "_MEMORY_PER_ROW", 2**20 // most)
+            patch.setattr(files, "_MEMORY_PER_ROW", 2**20 // most)
             if pipe:
                 (path,) = write_all(Path(folder), [(records, "")])
                 sources: Any = [one_way(path)]
             else:
-                files = [(records[:150], ".gz"), (records[150:], "")]
-                sources = write_all(Path(folder), files)
+                shards = [(records[:150], ".gz"), (records[150:], "")]
+                sources = write_all(Path(folder), shards)
             kept = unique_records(sources, Path(folder, "new@2"), memory_bytes=2**20)
             assert read_all(*kept.paths) == list(dict.fromkeys(records))
             assert (kept.num_records, kept.num_read) == (len(set(records)), len(records))

@@ -15,7 +15,7 @@ from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_l
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, verify
 from tfrecord_lite.apps.rearrange import shuffle_records
-from tfrecord_lite.apps.rearrange.sorting import RandomOrder
+from tfrecord_lite.apps.rearrange.files import RandomOrder
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1, max_size=3)

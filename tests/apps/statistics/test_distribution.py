@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from tests.support.errors import raised
 from tfrecord_lite.apps.statistics import Distribution
-from tfrecord_lite.apps.statistics.distribution import MAX_VALUES
+from tfrecord_lite.apps.statistics.statistics import MAX_VALUES
 from tfrecord_lite.errors import InvalidArgumentError
 
 FLOATS = arrays(np.float32, st.integers(0, 60), elements=st.floats(width=32))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import BytesColumn
 from tfrecord_lite.apps.statistics import Distribution, StringStatistics
-from tfrecord_lite.apps.statistics.distribution import (
+from tfrecord_lite.apps.statistics.statistics import (
     MAX_COUNTED_BYTES,
     MAX_DISTINCT,
     MAX_LOOKED_AT,

@@ -375,7 +375,7 @@ class TestCsv:
             path.unlink()
 
     def test_of_a_pipe_that_brings_little_at_once(self) -> None:
-        from tfrecord_lite.apps.tables.text_formats import CsvSource
+        from tfrecord_lite.apps.tables.table_formats import CsvSource
 
         lines = b"".join(b"%d;%s\n" % (i, b"x" * 100) for i in range(30_000))
         pipe: Any = Pipe(b"n;s\n" + lines, 5_000)

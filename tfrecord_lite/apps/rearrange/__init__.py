@@ -4,9 +4,8 @@
 
     TFRecordReader ── Block ──(shuffle, pick)──> Block ── one file, or shards
 
-``files`` has the functions that keep the order, ``sorting`` those that sort in a bounded amount of memory,
-and ``transfer`` what they share: the blocks of a reader, with the schema beside its files, and the files that
-are written, which appear together.
+``files`` has the functions, and ``transfer`` what they share: the blocks of a reader, with the schema beside
+its files, and the files that are written, which appear together.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ from tfrecord_lite.apps.rearrange.files import (
     filter_records,
     merge_files,
     sample_records,
+    shuffle_records,
     split_files,
     split_records,
+    unique_records,
 )
-from tfrecord_lite.apps.rearrange.sorting import shuffle_records, unique_records
 from tfrecord_lite.apps.rearrange.transfer import Rearranged, TargetOptions
 
 __all__ = [

@@ -151,12 +151,14 @@ class Outputs(ext.DataFiles):
         super().put(records)
         self._nbytes += records.nbytes  # type: ignore[union-attr]
 
-    def _write(self, part: Block, *, is_whole: bool) -> None:
+    def _divide(self, records: Any, cutter: Any) -> None:
         """Write records with the checksums they were read with."""
-        if part.nbytes < _SMALL_BYTES:
-            self.sinks[-1].add_framed(compact(part))
-        else:
-            self.sinks[-1].add_shared(part)
+        for shard, part in cutter.cut(records):
+            self.open_through(shard)
+            if part.nbytes < _SMALL_BYTES:
+                self.sinks[-1].add_framed(compact(part))
+            else:
+                self.sinks[-1].add_shared(part)
 
     def open_through(self, last: int) -> None:
         """Open the files up to this one, under as many names as there need to be."""

@@ -2,9 +2,8 @@
 
 ::
 
-    statistics      compute_statistics: records, block by block, to what is known of each feature
-      distribution  of its numbers, and its byte strings
-    comparison      compare: two data sets, their features beyond thresholds, and their records
+    statistics  compute_statistics: records, block by block, to what is known of each feature
+    comparison  compare: two data sets, their features beyond thresholds, and their records
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from tfrecord_lite.apps.statistics.comparison import (
     RecordDifferences,
     compare,
 )
-from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
 from tfrecord_lite.apps.statistics.statistics import (
+    Distribution,
     FeatureStatistics,
     Statistics,
+    StringStatistics,
     compute_statistics,
 )
 

@@ -28,7 +28,6 @@ import numpy as np
 
 from tfrecord_lite import decode_sequence_examples
 from tfrecord_lite.apps.statistics import statistics as stats
-from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
 from tfrecord_lite.apps.statistics.statistics import FeatureStatistics, Statistics
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
@@ -481,7 +480,7 @@ def _measured(
 
 
 def _range_or_values(
-    ours: Distribution, theirs: Distribution, n_categories: int, dtype: str | None
+    ours: stats.Distribution, theirs: stats.Distribution, n_categories: int, dtype: str | None
 ) -> _Measured:
     """Return how many numbers the first data set does not lead one to expect."""
     if ours.is_integer and ours.is_exact and ours.values.size <= n_categories:
@@ -495,7 +494,7 @@ def _range_or_values(
 
 
 def _of_strings(
-    ours: StringStatistics, theirs: StringStatistics, n_categories: int
+    ours: stats.StringStatistics, theirs: stats.StringStatistics, n_categories: int
 ) -> Iterator[_Measured]:
     n_ours, n_theirs = ours.lengths.count, theirs.lengths.count
     yield _shares("strings", ours.counts, theirs.counts, (n_ours, n_theirs))
@@ -540,11 +539,11 @@ def _presence_text(count: int, num_records: int) -> str:
     return f"in {min(100 * count / num_records, 99.9):.3g} % of the records"
 
 
-def _range_text(numbers: Distribution, dtype: str | None) -> str:
+def _range_text(numbers: stats.Distribution, dtype: str | None) -> str:
     return " .. ".join(stats.figure_texts({"min": numbers.min, "max": numbers.max}, dtype).values())
 
 
-def _figures(numbers: Distribution, dtype: str | None) -> str:
+def _figures(numbers: stats.Distribution, dtype: str | None) -> str:
     figures = stats.figure_texts({"mean": numbers.mean, "std": numbers.std}, dtype)
     return ", ".join(" ".join(figure) for figure in figures.items()) or "none finite"
 
@@ -581,7 +580,7 @@ def _is_narrower(one: Any, other: Any) -> bool:
     return not (is_looser and one.shape == getattr(other, "shape", None))
 
 
-def divergence(ours: Distribution, theirs: Distribution) -> float:
+def divergence(ours: stats.Distribution, theirs: stats.Distribution) -> float:
     """Return the Jensen-Shannon divergence of two distributions in bits.
 
     Integers have a bin each if they are few, often each; other numbers are divided into ten.

@@ -6,8 +6,7 @@
     conversion   files of one format to files of another: shards, processes, resuming
     formats      how a file of each format is opened, compressed ones as file objects
       record_format      TFRecords, also those that tasks write
-      columnar_formats   Parquet and Arrow
-      text_formats       CSV and JSON lines
+      table_formats      CSV, JSON lines, Parquet and Arrow
 """
 
 from __future__ import annotations

@@ -244,7 +244,10 @@ def _plan(
     if not pieces:
         raise argument_error("there are no files to convert")
     if shard_bytes is not None:
-        num_shards = _fitting_shards(pieces, shard_bytes)
+        sizes = [ext.local_size(piece.source) for piece in pieces]
+        if None in sizes:
+            raise argument_error("the size of a source is not known; give --num-shards")
+        num_shards = max(1, -(-sum(filter(None, sizes)) // shard_bytes))
     elif num_shards is None and not ext.is_file_object(target):
         name = ext.name_of(target)
         num_shards = len(ext.data_names(name, None)) if "@" in os.path.basename(name) else None
@@ -253,13 +256,6 @@ def _plan(
     outputs, damage = _outputs(plan, pieces, target, num_shards)
     _check_places([ext.name_of(place) for place, _ in outputs], pieces)
     return replace(plan, outputs=outputs), damage
-
-
-def _fitting_shards(pieces: list[_Piece], shard_bytes: int) -> int:
-    sizes = [ext.local_size(piece.source) for piece in pieces]
-    if None in sizes:
-        raise argument_error("the size of a source is not known; give --num-shards")
-    return max(1, -(-sum(filter(None, sizes)) // shard_bytes))
 
 
 def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:

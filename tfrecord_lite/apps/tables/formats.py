@@ -7,8 +7,7 @@
 
 A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can yield blocks of
 records instead, which a target of TFRecords writes as they are. A target's file appears when it is committed.
-Text formats may be compressed as a whole, as TFRecords. What needs random access (Parquet, Arrow's file
-format) is copied to a temporary file first if it is compressed, a URL or a pipe.
+Text formats may be compressed as a whole, as TFRecords.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -69,16 +66,13 @@ def open_source(
     if kind == "tfrecord":
         return RecordSource(source, options, table)
     ext.imported()
-    from tfrecord_lite.apps.tables import columnar_formats as columnar  # noqa: PLC0415 - needs pyarrow
-    from tfrecord_lite.apps.tables import text_formats as text  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables import table_formats as tables  # noqa: PLC0415 - needs pyarrow
 
     if kind in ("parquet", "arrow"):
-        return (columnar.ParquetSource if kind == "parquet" else columnar.ArrowSource)(
-            source, options
-        )
+        return (tables.ParquetSource if kind == "parquet" else tables.ArrowSource)(source, options)
     if kind == "jsonl":
-        return text.JsonSource(source, options, types)
-    return text.CsvSource(source, options, types, "\t" if kind == "tsv" else "")
+        return tables.JsonSource(source, options, types)
+    return tables.CsvSource(source, options, types, "\t" if kind == "tsv" else "")
 
 
 def open_target(
@@ -93,8 +87,7 @@ def open_target(
     if kind == "tfrecord":
         return RecordTarget(target, schema, compression, lossless=lossless)
     ext.imported()
-    from tfrecord_lite.apps.tables import columnar_formats as columnar  # noqa: PLC0415 - needs pyarrow
-    from tfrecord_lite.apps.tables.text_formats import TextWriter  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables import table_formats as tables  # noqa: PLC0415 - needs pyarrow
 
     codec = "" if ext.is_file_object(target) else ext.compression_of_name(ext.name_of(target))
     if kind in UNTYPED and compression is not None:
@@ -102,12 +95,12 @@ def open_target(
     file = RowTarget(target, codec)
     with undone_by(file.abandon):
         if kind == "parquet":
-            file.writer = columnar.ParquetWriter(file, schema, compression)
+            file.writer = tables.ParquetWriter(file, schema, compression)
         elif kind == "arrow":
             is_stream = ext.is_file_object(target) or ext.name_of(target).endswith(".arrows")
-            file.writer = columnar.arrow_writer(file, schema, compression, is_stream=is_stream)
+            file.writer = tables.arrow_writer(file, schema, compression, is_stream=is_stream)
         else:
-            file.writer = TextWriter(file, schema, kind)
+            file.writer = tables.TextWriter(file, schema, kind)
     return file
 
 
@@ -140,6 +133,7 @@ class Content(io.RawIOBase):
             if name not in ("GZIP", "ZSTD") and not ext.compression_of_name(self.name):
                 name = ""
         codec = codec_named(name)
+        self.is_plain: bool = codec is None
         self._content: Any = self._file
         if codec is not None:
             self._content = Inflated(self._file, codec, self.name, options.inflation)
@@ -160,21 +154,6 @@ class Content(io.RawIOBase):
         if not self.closed:
             self._file.close()
         super().close()
-
-
-def seekable_file(source: Source, options: ReadSettings) -> Any:
-    """Return a path or a file object that can seek: the file itself, or a temporary copy."""
-    name = ext.name_of(source)
-    if not ext.is_file_object(source) and not ext.is_url(name):
-        with contextlib.closing(open_input(source)) as file:
-            is_plain = detect(file.peek(MAGIC_BYTES)) not in ("GZIP", "ZSTD", "BZ2")
-        if is_plain and not ext.compression_of_name(name):
-            return name
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever reads it
-    with contextlib.closing(Content(source, options)) as content:
-        shutil.copyfileobj(content, copy, 1024 * 1024)
-    copy.seek(0)
-    return copy
 
 
 class RowTarget(io.RawIOBase):
@@ -242,14 +221,3 @@ def undone_by(close: Callable[[], object]) -> Iterator[None]:
     except BaseException:
         close()
         raise
-
-
-@contextlib.contextmanager
-def reading_of(name: str) -> Iterator[None]:
-    """Raise what pyarrow says of a file as an error that names it."""
-    pa = ext.imported()
-    try:
-        yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        detail = f"the file cannot be read: {str(error).strip()}"
-        raise argument_error(detail, source=name) from None
