@@ -130,8 +130,7 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
 
 def _tensors(records: list[bytes]) -> list[ValueContent]:
     contents = map(recognize_value, records)
-    distinct = {(c.label, c.shape): c for c in contents if c.label.endswith(" tensor")}
-    return list(distinct.values())
+    return [*{(c.label, c.shape): c for c in contents if c.label.endswith(" tensor")}.values()]
 
 
 def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:

@@ -419,8 +419,7 @@ def complain_of(error: Exception, name: str, console: Console) -> None:
 def status_of(fault: Any) -> Status:
     """Return the exit status for an error or a damaged span: whether bytes break the format."""
     is_damage = isinstance(fault, DataLossError | DamagedSpan)
-    is_damage = is_damage and fault.reason not in ext.NOT_DAMAGE
-    return Status.DAMAGED if is_damage else Status.FAILED
+    return Status.DAMAGED if is_damage and fault.reason not in ext.NOT_DAMAGE else Status.FAILED
 
 
 def text_of(error: Any, name: str) -> str:

@@ -499,8 +499,7 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
     kinds = ext.changed_schema(whole, lambda kind: double if is_decimal(kind) else kind).types
     metadata = None
     if of_sequences:
-        features = _features_of(columns, of_sequences=True)
-        metadata = {ext.SCHEMA_KEY: features.to_json(None).encode()}
+        metadata = {ext.SCHEMA_KEY: _features_of(columns, of_sequences=True).to_json(None).encode()}
     return pa.schema([pa.field(*pair) for pair in zip(columns, kinds, strict=True)], metadata)
 
 
