@@ -203,8 +203,7 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
 
 
 def _table(infos: list[_Info]) -> list[str]:
-    sizes = ("on disk", "data", "min", "median", "max")
-    heads = ["records", *sizes, "compression", "content", "file"]
+    heads = ["records", "on disk", "data", "min", "median", "max", "compression", "content", "file"]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
     n_records = sum(info.n_records for info in infos)
