@@ -94,20 +94,16 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
     damage = None
-    while True:
-        try:
-            block = stream.next_block()
-        except DataLossError as error:
-            if error.reason in ext.NOT_DAMAGE:
-                raise
-            damage = error
-            break
-        if block is None:
-            break
-        if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
-            samples += block[: _N_SAMPLES - len(samples)]
-        lengths.frombytes(block.lengths.tobytes())
-        progress()
+    try:
+        while (block := stream.next_block()) is not None:
+            if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
+                samples += block[: _N_SAMPLES - len(samples)]
+            lengths.frombytes(block.lengths.tobytes())
+            progress()
+    except DataLossError as error:
+        if error.reason in ext.NOT_DAMAGE:
+            raise
+        damage = error
     if isinstance(stream, ext.SkippingStream) and (spans := stream.report().spans):
         damage = spans[0].error()
     sizes = np.frombuffer(lengths, np.int64)
