@@ -189,8 +189,7 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
     if file.num_damaged and (args.strict or not is_written):
         console.worsen(Status.DAMAGED)
     if not args.json:
-        lost = _losses(file) if file.num_damaged else "nothing was lost"
-        console.say(f"{file.source}: {lost}")
+        console.say(f"{file.source}: {_losses(file) if file.num_damaged else 'nothing was lost'}")
         saved = f"{plural(file.records, 'record')}, {exact_bytes(file.record_bytes)}"
         done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
         console.say(f"{args.target}: {done}")

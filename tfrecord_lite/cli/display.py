@@ -85,10 +85,9 @@ def _tensor_lines(content: Content, array: AnyArray, width: int | None) -> Itera
 def feature_lines(parts: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
     """Yield a line for each feature of a message: name, kind, count, and maybe values."""
     for section in parts:
-        indent = "  "
+        indent = "    " if section.title else "  "
         if section.title:
             yield f"  {section.title}"
-            indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
         columns = [(shown_name(r.name), r.kind, r.size_text) for r in section.rows]

@@ -83,11 +83,11 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
             report = error.report
     left_out = {"image": len(report.problems), "hidden file": report.num_hidden}
     left_out["other file"] = report.num_other
+    _say_problems(report, args, console)
     if args.json:
         names = {"source": args.source, "output": report.paths or None}
         _say_json(report, console, names, {"hidden": report.num_hidden, "other": report.num_other})
         return
-    _say_problems(report, console)
     if any(left_out.values()):
         counts = ", ".join(plural(count, noun) for noun, count in left_out.items() if count)
         console.say(f"{args.source}: left out {counts}")
@@ -141,10 +141,10 @@ def run_unpack(args: argparse.Namespace, console: Console) -> None:
     damage = report.damage if report.damage is not None and report.damage.num_damaged else None
     if damage is not None:
         console.worsen(Status.DAMAGED)
+    _say_problems(report, args, console)
     if args.json:
         _say_json(report, console, {"output": report.paths[0]}, {})
         return
-    _say_problems(report, console)
     if damage is not None:
         console.say(damage.summary())
     console.say(f"{args.folder}: wrote {_images_of(report)}")
@@ -153,10 +153,13 @@ def run_unpack(args: argparse.Namespace, console: Console) -> None:
 # -------------------------------------------------------------------------------- reports
 
 
-def _say_problems(report: ImageReport, console: Console) -> None:
+def _say_problems(report: ImageReport, args: argparse.Namespace, console: Console) -> None:
     for path, detail in report.problems:
-        console.say(f"{path}: {detail}")
         console.worsen(Status.DAMAGED)
+        if args.json:
+            console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
+        else:
+            console.say(f"{path}: {detail}")
 
 
 def _images_of(report: ImageReport) -> str:
@@ -165,12 +168,7 @@ def _images_of(report: ImageReport) -> str:
     return f"{plural(report.num_images, 'image')}{of}, {exact_bytes(report.num_bytes)}"
 
 
-def _say_json(
-    report: ImageReport, console: Console, before: dict[str, Any], after: dict[str, Any]
-) -> None:
-    for path, detail in report.problems:
-        console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
-        console.worsen(Status.DAMAGED)
+def _say_json(report: ImageReport, console: Console, before: Any, after: Any) -> None:
     counts: dict[str, Any] = {"images": report.num_images, "image_bytes": report.num_bytes}
     counts |= {"classes": report.classes, "problems": len(report.problems)}
     console.say_json({**before, **counts, **after, "seconds": round(report.seconds, 3)})

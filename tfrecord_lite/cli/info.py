@@ -94,20 +94,16 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
     damage = None
-    while True:
-        try:
-            block = stream.next_block()
-        except DataLossError as error:
-            if error.reason in ext.NOT_DAMAGE:
-                raise
-            damage = error
-            break
-        if block is None:
-            break
-        if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
-            samples += block[: _N_SAMPLES - len(samples)]
-        lengths.frombytes(block.lengths.tobytes())
-        progress()
+    try:
+        while (block := stream.next_block()) is not None:
+            if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
+                samples += block[: _N_SAMPLES - len(samples)]
+            lengths.frombytes(block.lengths.tobytes())
+            progress()
+    except DataLossError as error:
+        if error.reason in ext.NOT_DAMAGE:
+            raise
+        damage = error
     if isinstance(stream, ext.SkippingStream) and (spans := stream.report().spans):
         damage = spans[0].error()
     sizes = np.frombuffer(lengths, np.int64)
@@ -130,8 +126,7 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
 
 def _tensors(records: list[bytes]) -> list[ValueContent]:
     contents = map(recognize_value, records)
-    distinct = {(c.label, c.shape): c for c in contents if c.label.endswith(" tensor")}
-    return list(distinct.values())
+    return [*{(c.label, c.shape): c for c in contents if c.label.endswith(" tensor")}.values()]
 
 
 def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
@@ -204,8 +199,7 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
 
 
 def _table(infos: list[_Info]) -> list[str]:
-    sizes = ("on disk", "data", "min", "median", "max")
-    heads = ["records", *sizes, "compression", "content", "file"]
+    heads = ["records", "on disk", "data", "min", "median", "max", "compression", "content", "file"]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
     n_records = sum(info.n_records for info in infos)

@@ -96,14 +96,12 @@ def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> N
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the keywords of readers for the arguments; skipped damage is only reported."""
-    names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
+    names = ("compression", "max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
     options = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
         options["on_error"] = skip_quietly
     if getattr(args, "drop_bad", False):
         options["on_misfit"] = skip_quietly
-    if (compression := getattr(args, "compression", None)) is not None:
-        options["compression"] = compression
     return options
 
 
@@ -292,19 +290,12 @@ def sample_size(text: str) -> int | None:
 # ---------------------------------------------------------------------------------- files
 
 
-def source_of(name: str) -> ext.Source:
-    """Return a name as a source: standard input for ``-``; raise OSError if it is closed."""
-    if name != "-":
-        return name
-    if sys.stdin is None:
-        raise OSError("standard input is closed")
-    return cast("IO[bytes]", _StandardInput())
-
-
 def sources_of(name: str) -> list[ext.Source]:
     """List the files of a name; for a directory of TensorFlow Datasets, the files of all splits."""
     if name == "-":
-        return [source_of(name)]
+        if sys.stdin is None:
+            raise OSError("standard input is closed")
+        return [cast("IO[bytes]", _StandardInput())]
     if ext.is_pipe(name):
         return [Pipe(io.FileIO(name))]
     try:
@@ -419,8 +410,7 @@ def complain_of(error: Exception, name: str, console: Console) -> None:
 def status_of(fault: Any) -> Status:
     """Return the exit status for an error or a damaged span: whether bytes break the format."""
     is_damage = isinstance(fault, DataLossError | DamagedSpan)
-    is_damage = is_damage and fault.reason not in ext.NOT_DAMAGE
-    return Status.DAMAGED if is_damage else Status.FAILED
+    return Status.DAMAGED if is_damage and fault.reason not in ext.NOT_DAMAGE else Status.FAILED
 
 
 def text_of(error: Any, name: str) -> str:

@@ -394,8 +394,7 @@ def _columns_of(connection: Any, expression: str, names: list[str], hint: str) -
         unknown.update([] if alike else [".".join(path)])
     if unknown and not any(node.get("class") in _OWN_NAMES for node in nodes):
         name = min(unknown, key=expression.lower().find)
-        hint = _hint(name, expression, names) or hint
-        raise argument_error(f"there is no column {name!r}{hint}")
+        raise argument_error(f"there is no column {name!r}{_hint(name, expression, names) or hint}")
     if len({name.lower() for name in used}) < len(used):
         detail = "two columns whose names differ only in case, which are one to DuckDB"
         raise _condition_error(detail)

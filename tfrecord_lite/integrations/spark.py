@@ -239,7 +239,9 @@ class _Files:
             features, text = described.schema, text or False
         elif schema is not None:
             fields = [field for field in schema if field.name not in self.keys]
-            features, text = _features_of(fields), False
+            of_sequences = any(field.name.startswith((_CONTEXT, _LISTS)) for field in fields)
+            columns = {f.name: _feature_of(f, of_sequences=of_sequences) for f in fields}
+            features, text = _features_of(columns, of_sequences=of_sequences), False
         elif text is None:
             text = True
         try:
@@ -273,20 +275,19 @@ class _Files:
         return types.StructType([types.StructField(name, columns[name]) for name in names])
 
 
-def _features_of(fields: Sequence[Any]) -> Any:
-    """Return the features that columns of Spark's are read from: of SequenceExamples if names say a part."""
-    if not any(field.name.startswith((_CONTEXT, _LISTS)) for field in fields):
-        return Schema.of_items({field.name: _feature_of(field)[0] for field in fields})
-    context: dict[str, SchemaItem] = {}
-    lists: dict[str, Any] = {}
-    for field in fields:
-        item, is_nested = _feature_of(field, of_sequences=True)
-        if field.name.startswith(_LISTS):
-            stored = item.kind.dtype
+def _features_of(columns: Mapping[str, tuple[SchemaItem, bool]], *, of_sequences: bool) -> Any:
+    """Return the features of columns, as :func:`_feature_of` has them, by name: those of SequenceExamples by part."""
+    items = {name: item for name, (item, _) in columns.items()}
+    if not of_sequences:
+        return Schema.of_items(items)
+    context, lists = {}, {}
+    for name, item in items.items():
+        if name.startswith(_LISTS):
+            stored, (_, is_nested) = item.kind.dtype, columns[name]
             spec = RaggedFeature(stored) if is_nested else FixedLenSequenceFeature([], stored)
-            lists[field.name.removeprefix(_LISTS)] = spec
+            lists[name.removeprefix(_LISTS)] = spec
         else:
-            context[field.name.removeprefix(_CONTEXT)] = item
+            context[name.removeprefix(_CONTEXT)] = item
     return SequenceSchema(Schema.of_items(context), Schema(lists))
 
 
@@ -479,34 +480,27 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
     record_type = options["record_type"]
     if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
-            columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
-            detail = f"recordType=ByteArray writes one column of binary, not {columns}"
+            others = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
+            detail = f"recordType=ByteArray writes one column of binary, not {others}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return None
     of_sequences = record_type == "SequenceExample"
-    names: list[str] = []
-    context: dict[str, SchemaItem] = {}
-    lists: dict[str, Any] = {}
+    columns: dict[str, tuple[SchemaItem, bool]] = {}
     for field in fields:
         item, is_list = _feature_of(field, of_sequences=of_sequences)
         _check_stored(field, options)
         part = (_LISTS if is_list else _CONTEXT) if of_sequences else ""
-        key = field.name.removeprefix(part)
-        if f"{part}{key}" in names:
-            raise argument_error(f"two columns would be {part}{key} of the SequenceExample")
-        names.append(f"{part}{key}")
-        if is_list:
-            lists[key] = RaggedFeature(item.kind.dtype)
-        else:
-            context[key] = item
+        name = f"{part}{field.name.removeprefix(part)}"
+        if name in columns:
+            raise argument_error(f"two columns would be {name} of the SequenceExample")
+        columns[name] = item, is_list
     whole = _arrow_schema_of(types.StructType(fields))
     double, is_decimal = pa.float64(), pa.types.is_decimal  # which spark-tfrecord stores as floats
     kinds = ext.changed_schema(whole, lambda kind: double if is_decimal(kind) else kind).types
     metadata = None
     if of_sequences:
-        features = SequenceSchema(Schema.of_items(context), Schema(lists))
-        metadata = {ext.SCHEMA_KEY: features.to_json(None).encode()}
-    return pa.schema([pa.field(*pair) for pair in zip(names, kinds, strict=True)], metadata)
+        metadata = {ext.SCHEMA_KEY: _features_of(columns, of_sequences=True).to_json(None).encode()}
+    return pa.schema([pa.field(*pair) for pair in zip(columns, kinds, strict=True)], metadata)
 
 
 def _check_stored(field: Any, options: Mapping[str, Any]) -> None:

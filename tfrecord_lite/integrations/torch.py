@@ -88,9 +88,7 @@ def _tensors(element: Any, key: str | None) -> Any:
         except TypeError:
             detail = f"torch has no dtype for {element.dtype}; leave the feature out, or make "
             raise TypeError(f"{place}{detail}numbers of it in a map of the data set") from None
-    if isinstance(element, SparseTensor):
-        return _sparse(element)
-    return element
+    return _sparse(element) if isinstance(element, SparseTensor) else element
 
 
 def jagged(ragged: RaggedTensor) -> Any:
