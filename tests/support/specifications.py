@@ -28,7 +28,6 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.testing.strategies import (
     MAX_ROW_LENGTH,
-    array_of,
     byte_strings,
     float32s,
     int64s,
@@ -58,7 +57,7 @@ def _draw_spec(draw: DrawFn, cls: type[Any], names: list[str]) -> FeatureSpec:
         shape = draw(st.lists(st.integers(0, 3), max_size=2))
         default = draw(st.one_of(st.none(), lists_of(kind, prod(shape), allow_nan=False)))
         if default is not None:
-            default = array_of(kind, default).reshape(shape)
+            default = np.fromiter(default, kind.dtype).reshape(shape)
         return FixedLenFeature(shape, kind.label, default)
     if cls is FixedLenSequenceFeature:
         default = draw(st.one_of(st.none(), values_of(kind, allow_nan=False)))
@@ -148,7 +147,7 @@ def _in_shape(
     """Draw a column with the same number of values in every record; some records may be masked."""
     shape = draw(st.sampled_from([(), (), (1,), (2, 2), (0,), (31,)]))
     values = _values(draw, kind, n_rows * int(np.prod(shape, dtype=int)), allow_nan=allow_nan)
-    array = array_of(kind, values).reshape(n_rows, *shape)
+    array = np.fromiter(values, kind.dtype).reshape(n_rows, *shape)
     rows: Rows = list(array.reshape(n_rows, -1).tolist()) if array.size else [[]] * n_rows
     if form == "dense":
         is_column = kind is Kind.BYTES and shape == () and draw(st.booleans())
@@ -173,10 +172,12 @@ def _in_rows(
     if form == "sparse":
         indices = [(i, k) for i, row in enumerate(rows) for k in range(len(row))]
         coordinates = np.array(indices, np.int64).reshape(-1, 2)
-        return SparseTensor(coordinates, array_of(kind, values), [n_rows, most]), list(rows)
+        return SparseTensor(coordinates, np.fromiter(values, kind.dtype), [n_rows, most]), list(
+            rows
+        )
     if form == "list" and values and kind is not Kind.FLOAT:
         return rows, list(rows)
-    return RaggedTensor(array_of(kind, values), splits), list(rows)
+    return RaggedTensor(np.fromiter(values, kind.dtype), splits), list(rows)
 
 
 def _values(draw: DrawFn, kind: Kind, count: int, *, allow_nan: bool) -> list[Any]:

@@ -13,7 +13,6 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tfrecord_lite import ExampleParser
 from tfrecord_lite import schema as specs
-from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.extension import FrameDecoder, prepare, prepare_sequence
 from tfrecord_lite.messages import Example, Feature, FeatureList, SequenceExample
 from tfrecord_lite.schema import Kind
@@ -113,13 +112,6 @@ def values_of(kind: Kind, *, allow_nan: bool = True) -> SearchStrategy[Any]:
 def lists_of(kind: Kind, count: int, *, allow_nan: bool = True) -> SearchStrategy[list[Any]]:
     """Return a strategy for lists of that many values of a kind."""
     return st.lists(values_of(kind, allow_nan=allow_nan), min_size=count, max_size=count)
-
-
-def array_of(kind: Kind, values: list[Any]) -> AnyArray:
-    """Return values of a kind as an array of its dtype, shape (n,)."""
-    array: AnyArray = np.empty(len(values), kind.dtype)
-    array[:] = values
-    return array
 
 
 def put(feature: Feature, kind: Kind, values: list[Any]) -> None:

@@ -123,7 +123,7 @@ def _operator(symbol: str, compute: Callable[..., Any], kinds: str) -> Any:
             raise argument_error(f"{start}, {names}; use tf.cast")
         try:
             with np.errstate(all="ignore"):
-                return type(self)(compute(*arrays))
+                return Tensor(compute(*arrays))
         except ValueError as error:
             if isinstance(error, InvalidArgumentError):
                 raise
@@ -149,15 +149,35 @@ def _equality(method: _Method, *, differs: bool) -> Any:
         except InvalidArgumentError as error:
             if error.reason is not Reason.BAD_SHAPE:
                 raise
-            return type(self)(np.bool_(differs))
+            return Tensor(np.bool_(differs))
 
     return compare
 
 
-class Operators:
-    """The operators of a class that has ``dtype``, ``_operand`` and ``_array``."""
+class Tensor:
+    """An array, a number or a byte string, as ``tf.Tensor``.
 
-    __slots__ = ()
+    Python's operators return tensors, and accept others of the same dtype and anything that can
+    become one. NumPy's functions accept tensors and return arrays.
+
+    Parameters
+    ----------
+    value : array, NumPy scalar or bytes
+        Not copied.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import tf
+    >>> t = tf.constant([1, 2])
+    >>> t + 1
+    <tf.Tensor: shape=(2,), dtype=int32, numpy=array([2, 3], dtype=int32)>
+    >>> t.numpy()
+    array([1, 2], dtype=int32)
+    >>> tf.constant("text").numpy()
+    b'text'
+    """
+
+    __slots__ = ("_value",)
     __array_priority__ = 100
     """Higher than the priority of arrays, whose operators then leave it to these."""
 
@@ -191,32 +211,6 @@ class Operators:
     __abs__ = _operator("abs", np.absolute, "ifc")
     __invert__ = _operator("~", np.invert, "iub")
     __hash__ = None  # type: ignore[assignment]
-
-
-class Tensor(Operators):
-    """An array, a number or a byte string, as ``tf.Tensor``.
-
-    Python's operators return tensors, and accept others of the same dtype and anything that can
-    become one. NumPy's functions accept tensors and return arrays.
-
-    Parameters
-    ----------
-    value : array, NumPy scalar or bytes
-        Not copied.
-
-    Examples
-    --------
-    >>> from tfrecord_lite import tf
-    >>> t = tf.constant([1, 2])
-    >>> t + 1
-    <tf.Tensor: shape=(2,), dtype=int32, numpy=array([2, 3], dtype=int32)>
-    >>> t.numpy()
-    array([1, 2], dtype=int32)
-    >>> tf.constant("text").numpy()
-    b'text'
-    """
-
-    __slots__ = ("_value",)
 
     def __init__(self, value: Any) -> None:
         is_scalar = isinstance(value, np.ndarray) and not value.ndim

@@ -172,7 +172,7 @@ class Cells:
     def steps_form(self, forms: Sequence[Form], n_steps: int) -> Form:
         """Show the first steps or inner rows, which are made already, each by its number."""
         items = "".join(f"<li>{form.html}</li>" for form in forms)
-        html = Html(f'<ol class="v-steps" start="0" tabindex="0">{items}</ol>')
+        html = f'<ol class="v-steps" start="0" tabindex="0">{items}</ol>'
         return Form(_with_more(html, n_steps - len(forms), n_steps, "step")) if forms else _NO_STEPS
 
     # --------------------------------------------------------------------------- strings
@@ -198,7 +198,7 @@ class Cells:
         pixels = self._pixels(np.frombuffer(data, np.uint8), sizes)
         if pixels is not None:
             return self._pixels_form(pixels)
-        html = Html(f'<code class="v-hex">{data[:_MAX_HEX].hex(" ")}</code>')
+        html = f'<code class="v-hex">{data[:_MAX_HEX].hex(" ")}</code>'
         whole = data[:_MAX_WHOLE_HEX]
         lines = "\n".join(whole[at : at + 32].hex(" ") for at in range(0, len(whole), 32))
         details = self._dump(lines, n_bytes - len(whole), "byte", is_new=n_bytes > _MAX_HEX)
@@ -212,12 +212,11 @@ class Cells:
         if not forms:
             return _NO_VALUES
         items = "".join(f"<li>{form.html}</li>" for form in forms)
-        html = Html(f'<ul class="v-texts">{items}</ul>')
-        html = _with_more(html, n_values - len(forms), n_values, "value")
+        html = f'<ul class="v-texts">{items}</ul>'
         is_new = n_values > _MAX_VALUES or any(form.details for form in forms)
         lines = [_in_a_line(value) for value in values[:_MAX_WHOLE_LINES]]
-        hidden = n_values - len(lines)
-        return Form(html, self._dump("\n".join(lines), hidden, "value", is_new=is_new))
+        details = self._dump("\n".join(lines), n_values - len(lines), "value", is_new=is_new)
+        return Form(_with_more(html, n_values - len(forms), n_values, "value"), details)
 
     def _string_form(self, value: Any, sizes: Sizes = None, *, is_small: bool) -> Form:
         if isinstance(value, bytes):
@@ -239,9 +238,8 @@ class Cells:
         if not self._is_page or not is_new:
             return _NOTHING
         html = Html(f'<pre class="v-dump" tabindex="0">{quoted(visible(text))}</pre>')
-        nouns = noun if n_hidden == 1 else f"{noun}s"
-        more = _span("more", f"and {n_hidden:,} more {nouns}") if n_hidden > 0 else _NOTHING
-        return Html(html + more)
+        more = f"and {plural(n_hidden, f'more {noun}')}"
+        return Html(html + _span("more", more)) if n_hidden > 0 else html
 
     # -------------------------------------------------------------------- pictures, sounds
 
@@ -382,8 +380,8 @@ def type_text(column: Column) -> str:
     return f"{name} {list(column.shape[1:])}" if len(column.shape) > 1 else name
 
 
-def _with_more(html: Html, n_hidden: int, n_all: int, noun: str) -> Html:
-    return Html(f"{html} {_span('more', f'… {plural(n_all, noun)}')}") if n_hidden > 0 else html
+def _with_more(html: str, n_hidden: int, n_all: int, noun: str) -> Html:
+    return Html(f"{html} {_span('more', f'… {plural(n_all, noun)}')}" if n_hidden > 0 else html)
 
 
 def _short(value: Any) -> str:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from textwrap import indent
 from typing import Any
@@ -161,9 +161,8 @@ def _types_of(sample: Sample) -> tuple[ContentType, ...]:
     n_detected = max(_N_DETECTED // max(len(blocks), 1), 4)
     counts = Counter[ContentType]()
     for of_file in blocks.values():
-        part = replace(sample, blocks=of_file)
-        for type_ in ext.detect_all(record for record, _ in _spread(part, n_detected)):
-            counts[type_] += part.num_read
+        types = ext.detect_all(record for record, _ in _spread(of_file, n_detected))
+        counts.update(dict.fromkeys(types, sum(map(len, of_file))))
     if len(counts) > 1:
         del counts[ContentType.EMPTY]
     return tuple(type_ for type_, _ in counts.most_common())
@@ -314,7 +313,7 @@ def _statistics_of(rows: list[list[Any]], block: Block) -> stats.FeatureStatisti
 def _add_records(report: Report, originals: Schema, choice: Choice, budget: Budget) -> None:
     likely = report.types[0] if report.types else None
     cells, restore = Cells(budget, is_page=True), ext.row_restorer(originals)
-    for record, place in _spread(report.sample, choice.num_records):
+    for record, place in _spread(report.sample.blocks, choice.num_records):
         if budget.is_spent:
             report.is_cut = True
             break
@@ -324,12 +323,12 @@ def _add_records(report: Report, originals: Schema, choice: Choice, budget: Budg
         report.records.append(view)
 
 
-def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
-    """Yield records of a sample and their places: all, or as many as asked for."""
-    n_records = sample.num_read
+def _spread(blocks: Sequence[Block], num_records: int) -> Iterator[tuple[bytes, Place]]:
+    """Yield records and their places: all, or as many as asked for, evenly spread."""
+    n_records = sum(map(len, blocks))
     numbers = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
-    ends = np.cumsum([0, *map(len, sample.blocks)])
-    for block, start, stop in zip(sample.blocks, ends, ends[1:], strict=False):
+    ends = np.cumsum([0, *map(len, blocks)])
+    for block, start, stop in zip(blocks, ends, ends[1:], strict=False):
         for i in (numbers[(numbers >= start) & (numbers < stop)] - start).tolist():
             yield block[i], block.place(i)
 
