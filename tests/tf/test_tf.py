@@ -164,6 +164,8 @@ def test_dtypes_are_numpys_under_another_name() -> None:
     assert tf.string == np.object_
     assert tf.int64 != tf.int32
     assert tf.int64 != "no dtype"
+    with pytest.raises(AttributeError, match="name"):
+        tf.int64.name = "other"  # type: ignore[misc]
     assert tf.io.FixedLenFeature([], tf.int64) == tf.io.FixedLenFeature([], np.int64)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.tensors.dtypes import TYPES, tensor_type
+from tfrecord_lite.tensors.dtypes import TYPES, TensorType, tensor_type
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,6 +26,7 @@ class DType:
     """The name, such as ``"float32"`` or ``"string"``."""
     as_datatype_enum: int
     """TensorFlow's number for the dtype."""
+    _type: TensorType
 
     @property
     def is_bool(self) -> bool:
@@ -55,7 +56,7 @@ class DType:
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype; object for byte strings."""
-        return tensor_type(self.name).dtype
+        return self._type.dtype
 
     @property
     def as_numpy_dtype(self) -> type:
@@ -80,7 +81,7 @@ class DType:
     def __eq__(self, other: object) -> bool:
         """Compare with a dtype in any form: DType, NumPy's, name or number."""
         try:
-            return tensor_type(other).name == self.name
+            return tensor_type(other) is self._type
         except (TypeError, InvalidArgumentError):
             return False
 
@@ -101,7 +102,7 @@ class DType:
         return f"tf.{self.name}"
 
 
-ALL = {type_.name: DType(type_.name, type_.number) for type_ in TYPES}
+ALL = {type_.name: DType(type_.name, type_.number, type_) for type_ in TYPES}
 
 
 def as_dtype(type_value: object) -> DType:
