@@ -188,8 +188,7 @@ def _head(name: str, kind: str) -> Html:
 
 def _type_of(value: Any) -> str:
     if isinstance(value, _COLUMNS):
-        name = "string" if value.dtype == object else str(value.dtype)
-        return f"{name} {list(value.shape)}"
+        return f"{'string' if value.dtype == object else value.dtype} {list(value.shape)}"
     return f"{plural(len(value), 'step')}" if isinstance(value, list) else type(value).__name__
 
 

@@ -198,8 +198,7 @@ def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) ->
         parts = _parts(_text(values["filename"]) or f"{number:08d}")
         if os.path.splitext(parts[-1])[1].lower() not in pack.IMAGE_ENDINGS:
             parts[-1] += ending
-        path = [class_name, *parts] if class_name else parts
-        images.append(_Image(content, path, class_name))
+        images.append(_Image(content, [class_name, *parts] if class_name else parts, class_name))
     return images
 
 

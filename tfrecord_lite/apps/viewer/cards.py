@@ -252,5 +252,4 @@ def spec_code(spec: FeatureSpec, left_out: str = "") -> str:
 def shortened(text: str, limit: int) -> str:
     """Return the first characters of a text on one line, with an ellipsis if there are more."""
     line = " ".join(visible(text[: 4 * limit]).split())
-    is_cut = len(line) > limit or len(text) > 4 * limit
-    return line[:limit] + "…" if is_cut else line
+    return line[:limit] + "…" if len(line) > limit or len(text) > 4 * limit else line

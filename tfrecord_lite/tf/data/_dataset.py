@@ -482,8 +482,7 @@ def _spec_of(leaf: Any, *, is_open: bool) -> TensorSpec:
 def _sliceable(leaf: Any) -> Any:
     if isinstance(leaf, (np.ndarray, np.generic, bytes)):
         return leaf
-    name = type(leaf).__name__
-    raise unsupported(f"a {name} cannot be sliced; pass its parts, or a dense array")
+    raise unsupported(f"a {type(leaf).__name__} cannot be sliced; pass its parts, or a dense array")
 
 
 def _size(batch_size: Any) -> int:
