@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -430,7 +429,7 @@ def split_records(
     for one in done:
         if by is not None and read.num_read and not one.num_records:
             groups = f"groups of {by if isinstance(by, str) else ', '.join(by)!r}"
-            warnings.warn(f"part {one.paths[0]} is empty: too few {groups}", stacklevel=2)
+            errors.warn_user(f"part {one.paths[0]} is empty: too few {groups}")
     return done
 
 

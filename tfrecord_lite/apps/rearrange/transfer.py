@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from tfrecord_lite import extension as ext
 from tfrecord_lite import progress as meters
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int, warn_user
 from tfrecord_lite.extension import Sidecar, Source, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress
@@ -117,7 +116,7 @@ class Outputs(ext.DataFiles):
         self._nbytes = 0
 
     def read(self, sources: Sources | TFRecordReader, progress: Progress, *more: Outputs) -> Input:
-        """Return the records to write, here and to others; called by public functions, to which a warning goes."""
+        """Return the records to write, here and to others."""
         read = Input(sources, self.storage_options, progress)
         outputs = (self, *more)
         targets = [name for output in outputs for name in output.names]
@@ -304,8 +303,9 @@ class Input:
             description = ext.carried_by(self.sources, self._options)
         except InvalidArgumentError as error:
             reason = str(error).partition("; ")[0]
-            text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warn_user(
+                f"the new files get no sidecar, since those beside the old do not fit: {reason}"
+            )
             return None
         if description is None:
             return None

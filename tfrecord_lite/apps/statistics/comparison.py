@@ -9,9 +9,6 @@
 Both are read together, once, and records are compared one by one meanwhile; if one data set turns out to have
 more of them, that is dropped. Programs write the features of an Example in any order, so two records of different
 bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
-
-:func:`compare` explains the thresholds. The bins of numbers have as many numbers each, and NaN and infinity have
-one of their own.
 """
 
 from __future__ import annotations
@@ -583,7 +580,8 @@ def _is_narrower(one: Any, other: Any) -> bool:
 def divergence(ours: stats.Distribution, theirs: stats.Distribution) -> float:
     """Return the Jensen-Shannon divergence of two distributions in bits.
 
-    Integers have a bin each if they are few, often each; other numbers are divided into ten.
+    Integers have a bin each if they are few, often each; other numbers are divided into ten bins of as many
+    numbers. NaN and infinity have a bin each.
 
     >>> ones, twos = Distribution.of(np.ones(5)), Distribution.of(np.full(7, 2.0))
     >>> divergence(ones, twos), divergence(ones, ones)

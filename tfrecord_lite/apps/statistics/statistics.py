@@ -34,7 +34,7 @@ from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
 from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, ObjectArray, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, optional_int, require_int
 from tfrecord_lite.extension import DataLike, Lists, Survey, blocks_of, originals_of
 from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress
@@ -128,7 +128,7 @@ def compute_statistics(
     name  string  all      1
         3 .. 5 bytes, text, 3 different, 'Ada' 33.3 %, 'Alan' 33.3 %, 'Grace' 33.3 %
     """
-    num_records = None if num_records is None else require_int("num_records", num_records, 1)
+    num_records = optional_int("num_records", num_records, 1)
     check_progress(progress)
     settings = read_settings(options)
     collector = Collector(originals_beside(data, settings))

@@ -22,7 +22,6 @@ import json
 import multiprocessing
 import os
 import signal
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -39,7 +38,7 @@ from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.formats import undone_by
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, check_columns, hint_of, scan
-from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
+from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error, warn_user
 from tfrecord_lite.extension import SchemaLike, Source
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import SILENT, Meter, Progress, check_progress, metered, title_of
@@ -277,7 +276,7 @@ def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
             detail = "standard input is read once, so its schema cannot be inferred; give "
             raise argument_error(f"{detail}--schema or --features, or save it to a file")
         if not files:
-            warnings.warn(f"<stdin>: {NO_RECORDS}", UserWarning, stacklevel=2)
+            warn_user(f"<stdin>: {NO_RECORDS}")
             settings = replace(settings, schema=Schema({}))
         plan = replace(plan, table=_table_of(files or [os.devnull], settings))
     schema = _common_schema(plan, pieces)

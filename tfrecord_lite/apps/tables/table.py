@@ -17,7 +17,6 @@ the parsed columns.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -127,11 +126,9 @@ def scan(
     age: int64
     """
     ext.imported()
-    if batch_size is not None:
-        require_int("batch_size", batch_size, 1)
+    errors.optional_int("batch_size", batch_size, 1)
     require_int("num_workers", num_workers, 0)
-    if sample is not None:
-        require_int("sample", sample, 1)
+    errors.optional_int("sample", sample, 1)
     columns = None if columns is None else ext.names_of(columns)
     settings = read_settings(options)
     sources = ext.expand(paths, settings.storage_options)
@@ -151,8 +148,7 @@ def scan(
             files = ext.name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
             if columns:
                 raise argument_error(NO_RECORDS, source=files)
-            detail = f"{files}: {NO_RECORDS}"
-            warnings.warn(detail, UserWarning, stacklevel=errors.levels_to_caller())
+            errors.warn_user(f"{files}: {NO_RECORDS}")
         else:
             described = Sidecar(ext.inferred(chain([first], blocks), policy, sources, names))
     if text is not False:

@@ -177,10 +177,10 @@ def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for ea
         head = cells.drop_null()[:_HEAD]
         kinds = [pa.int64(), pa.bool_(), pa.date32(), pa.time32("s")]
         kinds += [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "ns")]
-        for each in [*kinds, pa.float64(), pa.list_(pa.null())]:
+        for guess in [*kinds, pa.float64(), pa.list_(pa.null())]:
             with contextlib.suppress(*_ERRORS):
-                typed(head, each)
-                return typed(cells, each)
+                typed(head, guess)
+                return typed(cells, guess)
         return cells
     form = form_of(kind)
     if form in ("list", "fixed list"):
