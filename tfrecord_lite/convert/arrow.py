@@ -726,8 +726,7 @@ def type_error(name: str, dtype: object) -> InvalidArgumentError:
     word = str(dtype)
     ways = (way for start, way in _INSTEAD.items() if word.lower().startswith(start))
     way = "cast it to numbers, texts, bytes, times or lists of them, or give its parts as columns"
-    way = next(ways, way)
-    return column_error(name, f"a column of {word}; {way}", None, Reason.UNSUPPORTED)
+    return column_error(name, f"a column of {word}; {next(ways, way)}", None, Reason.UNSUPPORTED)
 
 
 def category_error(name: str) -> InvalidArgumentError:

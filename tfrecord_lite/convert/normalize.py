@@ -206,10 +206,8 @@ def _of_array(key: str, array: AnyArray) -> Lists:
 
 def _masked(lists: Lists, present: BoolArray | None) -> Lists:
     """Return lists marked as records that may lack the feature, whether or not one of these does."""
-    own = lists.type
-    missing = Type(own.kind, own.dtype, own.shape, own.text, missing=True)
     both = lists.present if present is None or present.all() else present
-    return lists.with_(type=missing, present=both)
+    return lists.with_(type=lists.type._replace(missing=True), present=both)
 
 
 def _present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
