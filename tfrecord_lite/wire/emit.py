@@ -223,10 +223,7 @@ def emit_fields(
 
 
 class _Pen:
-    """Stores parts in all messages at once, from left to right.
-
-    The next part of message i goes to ``at[i]``; `at` has the shape (n_messages,).
-    """
+    """Stores parts in all messages at once, from left to right: the next part of message i at ``at[i]``."""
 
     def __init__(self, data: Uint8Array, at: Int64Array) -> None:
         self._data = data

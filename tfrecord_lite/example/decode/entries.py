@@ -377,10 +377,17 @@ def _check_utf8(strings: ByteRanges) -> None:
     if joined.size == 0 or int(joined.max()) < 0x80:
         return
     for i, view in enumerate(arrays.views(strings.data, strings.starts, strings.lengths)):
-        try:
-            str(view, "utf-8")
-        except UnicodeDecodeError:
-            raise WireError(i, int(strings.starts[i]), "a feature's key is not UTF-8") from None
+        if not is_utf8(view):
+            raise WireError(i, int(strings.starts[i]), "a feature's key is not UTF-8")
+
+
+def is_utf8(key: memoryview) -> bool:
+    """Return whether a key is UTF-8."""
+    try:
+        str(key, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:

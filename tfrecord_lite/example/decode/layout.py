@@ -35,7 +35,13 @@ from tfrecord_lite import arrays
 from tfrecord_lite.arrays import LANE_BYTES, AnyArray, BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
-from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
+from tfrecord_lite.example.decode.entries import (
+    LIST_READERS,
+    NO_VALUES,
+    Flat,
+    chunk_values,
+    is_utf8,
+)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import only_field
@@ -500,10 +506,7 @@ class LayoutMatch:
         return slots[feature].entry.kind if feature in slots else 0
 
     def lists(self, feature: int, kind: Kind) -> Lists:
-        """Read the values of a feature in each message; none if it is of another kind.
-
-        Raises WireError for a malformed value, the only thing that matching does not check.
-        """
+        """Read the values of a feature in each message, none if it is of another kind; WireError for a malformed value."""
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
             return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
@@ -589,11 +592,7 @@ class _Sample:
 def learn(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
 ) -> Layout | None:
-    """Learn how messages look, from a few of them.
-
-    `table` has the keys of the features asked for. None if no two messages look alike, or they have
-    a form that programs do not write.
-    """
+    """Learn how messages look, from a few of them; None if no two look alike, or in a form that programs write."""
     whole = memoryview(data)  # type: ignore[arg-type]
     samples = []
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
@@ -648,7 +647,7 @@ def _has_form_of(entry: LayoutEntry, expected: LayoutEntry) -> bool:
 
 
 def _begins_with(view: memoryview, start: int, entry: LayoutEntry) -> bool:
-    """Whether at `start` is an entry that looks like another, and is as long; False if unsure."""
+    """Return whether an entry like another, and as long, is at `start`; False if unsure."""
     payload = start + len(entry.prefix)
     stop = payload + entry.length
     if stop > len(view) or view[start:payload] != entry.prefix:
@@ -661,10 +660,7 @@ def _begins_with(view: memoryview, start: int, entry: LayoutEntry) -> bool:
 def _entry(
     view: memoryview, start: int, table: KeyTable, like: LayoutEntry | None
 ) -> tuple[LayoutEntry | None, int]:
-    """Read the map entry at `start`, and where the next one starts; None for an unusual one.
-
-    It may look `like` another one, and then is that.
-    """
+    """Read the map entry at `start`, likely `like` another, and where the next one starts; None for an unusual one."""
     if like is not None and _begins_with(view, start, like):
         return like, start + len(like.prefix) + like.length
     unusual = None, 0
@@ -676,7 +672,7 @@ def _entry(
     if key_at is None or stop > len(view):
         return unusual
     value_at = key_at + read_length(view, entry_at)[0]
-    if value_at > stop or not _is_utf8(view[key_at:value_at]):
+    if value_at > stop or not is_utf8(view[key_at:value_at]):
         return unusual
     payload = content_start(view, value_at, stop, proto.VALUE_TAG[0])
     if payload is None:
@@ -725,11 +721,3 @@ def _form(kind: int, chunk: memoryview) -> ValueForm:
     is_number = kind == Kind.INT64 and 0 < len(chunk) <= MAX_VARINT_BYTES
     is_number = is_number and chunk[-1] < 0x80 and sum(byte < 0x80 for byte in chunk) == 1
     return ValueForm.VARINT if is_number else ValueForm.CHUNK
-
-
-def _is_utf8(key: memoryview) -> bool:
-    try:
-        str(key, "utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -11,8 +11,7 @@ the next entry is found without reading it::
    tag up to the value's, is compared with that one.
 3. In the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
 
-A message with anything else (a long entry, an unknown field, a key that is not known or there
-twice) is left to the general way.
+A message with anything else (a long entry, an unknown field, a key that is not known or there twice) is left.
 """
 
 from __future__ import annotations

@@ -295,11 +295,8 @@ def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[emit.Part]:
         return [emit.Part(packed, payload, present)]
     nothing = emit.Fixed(np.zeros((lists.n, 0), np.uint8))
     present = np.ones(lists.n, np.bool_) if present is None else present
-    parts = (
-        emit.Part(packed, payload, present & ~empty),
-        emit.Part(levels, nothing, present & empty),
-    )
-    return list(parts)
+    filled = emit.Part(packed, payload, present & ~empty)
+    return [filled, emit.Part(levels, nothing, present & empty)]
 
 
 # Each returns the lists' values as payloads, one per record.

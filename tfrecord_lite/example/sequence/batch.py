@@ -162,10 +162,7 @@ def _slices(counts: Int64Array) -> Iterator[slice]:
 def _searched(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
 ) -> tuple[Int64Array, ByteRanges]:
-    """Find short steps of one kind by what their prefixes look like.
-
-    Returns the steps of each list, 0 where the guess is wrong; and the contents of all others.
-    """
+    """Find short steps of one kind by what their prefixes look like: the steps of each list, 0 where the guess is wrong."""
     spans = _slices((stops - starts) // _TYPICAL)
     parts = [_search(data, starts[span], stops[span], kind) for span in spans]
     counts, start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -178,8 +175,7 @@ def _search(
     """Search some of the lists: the steps of each, and start and length of each content."""
     splits = arrays.row_splits(stops - starts)
     joined = np.concatenate([arrays.gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
-    # Whether a prefix starts at each byte of the lists, end to end. Comparing bytes that lie
-    # side by side costs little, so all six are.
+    # Whether a prefix starts at each byte of the lists, end to end.
     room = joined[1:]
     looks = joined[:-8] == proto.STEP_TAG[0]
     looks &= joined[2:-6] == proto.KIND_TAGS[kind][0]
