@@ -312,11 +312,8 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "int_val": lambda listed, dtype: np.fromiter(listed, np.int32, len(listed)).astype(dtype),
     "half_val": lambda listed, dtype: np.array(listed, np.int32).astype(np.uint16).view(dtype),
     "float8_val": lambda listed, dtype: np.frombuffer(bytearray(listed), dtype),
-    "bool_val": _plain,
-    "int64_val": _plain,
-    "uint32_val": _plain,
-    "uint64_val": _plain,
     "string_val": lambda listed, _: objects(list(listed)),
+    **dict.fromkeys(("bool_val", "int64_val", "uint32_val", "uint64_val"), _plain),
 }
 
 

@@ -217,8 +217,8 @@ class _Stretch:
 class _StretchGroup:
     """Short stretches of about one size; their bytes, one row each.
 
-    A length is the payload's plus a constant, so a row must equal ``expected + per_length * length``
-    where `mask` has bits. All three are words, shape (n_stretches, 1, n_words).
+    A row must equal ``expected + per_length * length`` where `mask` has bits. All three are words, shape
+    (n_stretches, 1, n_words).
     """
 
     def __init__(self, stretches: list[_Stretch]) -> None:
@@ -352,9 +352,8 @@ class Layout:
                 extents += [(self.n_extents, stretch)] if is_short else []
                 self.n_extents += 1
         self.numbers, self.extents = _Payloads(numbers), _Payloads(extents)
-        self.before_floats: list[int] = [
-            stretch.number for _, stretch in extents if stretch.ends_with_floats
-        ]
+        with_floats = [stretch for _, stretch in extents if stretch.ends_with_floats]
+        self.before_floats: list[int] = [stretch.number for stretch in with_floats]
         """The short stretches, by number, whose payloads must be whole floats."""
 
     def describe(self, message: bytes | None = None) -> str:
@@ -460,9 +459,8 @@ class LayoutMatch:
         extents = layout.extents
         if extents.short_numbers:
             self._starts[extents.numbers, span] = places[extents.short_numbers] + extents.offsets
-            self._lengths[extents.numbers, span] = lengths[
-                extents.short_numbers
-            ]  # 0 if it is always the same
+            # 0 if it is always the same.
+            self._lengths[extents.numbers, span] = lengths[extents.short_numbers]
         if layout.before_floats:
             wrong_lengths = lengths[layout.before_floats] & 3
             if np.count_nonzero(wrong_lengths):
@@ -472,9 +470,8 @@ class LayoutMatch:
             return wrong
         sizes = lengths[numbers.short_numbers]
         at = places[numbers.short_numbers] + numbers.offsets
-        values, wrong_numbers = read_sized(
-            arrays.lanes(self._data), at.reshape(-1), sizes.reshape(-1)
-        )
+        words = arrays.lanes(self._data)
+        values, wrong_numbers = read_sized(words, at.reshape(-1), sizes.reshape(-1))
         self._numbers[:, span] = values.reshape(at.shape)
         if wrong_numbers is not None:
             wrong = _either(wrong, np.any(wrong_numbers.reshape(at.shape), axis=0))
@@ -525,9 +522,8 @@ class LayoutMatch:
         if entry.form is ValueForm.FIXED:
             return entry.length // 4, arrays.rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
-            return LIST_READERS[kind](
-                data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH
-            )
+            read = LIST_READERS[kind]
+            return read(data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH)
         return chunk_values(kind, arrays.ByteRanges(data, starts, lengths))
 
 

@@ -79,10 +79,7 @@ _ndim_of = attrgetter("ndim")
 
 
 class Waiting:
-    """Rows of some forms, and records between them, until they are written. Not thread-safe.
-
-    Everything is copied: a row may change after it was added.
-    """
+    """Copies of rows of some forms, and of records between them, until they are written. Not thread-safe."""
 
     of_sequences = False
 

@@ -22,12 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tfrecord_lite import arrays
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
+from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode import entries
@@ -38,9 +39,6 @@ from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import repeated_len, sums_of
 from tfrecord_lite.wire.scalar import content_start, read_length
-
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
 
 _STEP_DEPTH, _FEATURE_DEPTH, _LIST_DEPTH = 3, 4, 5
 
@@ -271,9 +269,8 @@ def _steps_of(
     def message_of(steps: Int64Array) -> Int64Array:
         return message[np.searchsorted(ends, steps, side="right")]
 
-    return n_steps, entries.MergedFeatures(
-        data, fields, int(n_steps.sum()), message_of, _LIST_DEPTH
-    )
+    n_all = int(n_steps.sum())
+    return n_steps, entries.MergedFeatures(data, fields, n_all, message_of, _LIST_DEPTH)
 
 
 class SequenceMessageBatch:
