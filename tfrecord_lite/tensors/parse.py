@@ -242,9 +242,10 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
     listed = _FIELD_READERS[kind.field](getattr(message, kind.field), dtype)
     if listed.size < n_values:
         _check_fill(n_values * dtype.itemsize, limit)
-        # The last value is repeated; without one, all are zeros or empty strings.
-        fill = listed[-1] if listed.size else (b"" if dtype.hasobject else 0)
-        whole = np.full(n_values, fill, dtype)
+        # The last value is repeated; without one, all are zeros, which take no memory yet, or empty strings.
+        if not listed.size and not dtype.hasobject:
+            return np.zeros(shape, dtype)
+        whole = np.full(n_values, listed[-1] if listed.size else b"", dtype)
         whole[: listed.size] = listed
         listed = whole
     return listed[:n_values].reshape(shape)
