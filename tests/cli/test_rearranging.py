@@ -63,7 +63,7 @@ class TestAll:
         assert run("merge", *shards, tmp_path / "a-3-of-4.tfrecord").status == 0  # of another set
 
     @pytest.mark.parametrize("verb", [*VERBS, "recover"])
-    @pytest.mark.parametrize("ending", [".csv", ".pq", ".ipc.gz", ".json"])
+    @pytest.mark.parametrize("ending", [".csv", ".pq", ".ipc.gz", ".json", ".json.gz"])
     def test_ending_of_a_table(self, run: Run, tmp_path: Path, verb: str, ending: str) -> None:
         path, target = write(tmp_path / "a", [b"1"]), tmp_path / f"x{ending}"
         done = run(verb, *VERBS.get(verb, []), path, target)

@@ -327,7 +327,8 @@ def check_target(target: str, names: Iterable[str], *, overwrite: bool) -> None:
 
 def check_ending(target: str, more: str = "") -> None:
     """Raise if TFRecords would have the name of a table."""
-    ending = ".json" if target.lower().endswith(".json") else ending_of(target)
+    is_json = re.search(r"(?i)\.json(\.\w+)?$", target)
+    ending = ".json" if is_json else ending_of(target)
     if ending and format_of(ending) != "tfrecord":
         detail = f"TFRecords would be written, not what {ending} says; use tfrecord convert{more} SRC DST"
         raise argument_error(detail, source=target)
