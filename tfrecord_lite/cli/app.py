@@ -1,6 +1,5 @@
-"""Inspect TFRecord files, check and convert them.
-
-Compression is detected from a file's first bytes; every checksum is verified.
+"""Inspect TFRecord files, check and convert them. Compression is detected from a file's first bytes;
+every checksum is verified.
 {verbs}
 reading, where records are read:
   --skip-damage           continue after damage with the next intact record, and sum up what was lost
@@ -17,7 +16,7 @@ examples:
 
 'tfrecord VERB --help' says more about each verb. With pip install tqdm,
 long work shows a progress bar on a terminal. TQDM_DISABLE=1 does without it.
-"""
+"""  # noqa: D205, D400
 
 # The text above is the help of the command, as the docstring of a verb is the help of the verb.
 

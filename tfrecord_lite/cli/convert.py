@@ -33,8 +33,8 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add(group, "--to FORMAT", "the format of DST")
     schema = group.add_mutually_exclusive_group()
     inputs.add_schema(schema, group)
-    text = "each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
-    inputs.add(schema, "--features NAME:TYPE,...", text)
+    text = "features, each NAME:TYPE, then [4] for a shape, [?] for any length, "
+    inputs.add(schema, "--features NAME:TYPE,...", f"{text}? if it may be missing")
     inputs.add_text(group, default=False)
     group = parser.add_argument_group("rows and columns")
     inputs.add_columns(group, "convert these columns only")

@@ -204,7 +204,11 @@ class Dataset(metaclass=_HintingType):
         return _checked(reader_func(_of_calls(_shards_of, place)), "reader_func")
 
     def save(
-        self, path: Any, compression: Any = "", shard_func: Any = None, checkpoint_args: Any = None
+        self,
+        path: Any,
+        compression: Any = None,
+        shard_func: Any = None,
+        checkpoint_args: Any = None,
     ) -> None:
         """Write all elements to a folder that ``load`` and TensorFlow read; they are all held in memory.
 
@@ -375,7 +379,8 @@ class Dataset(metaclass=_HintingType):
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Keep the elements in memory; InvalidArgumentError for a `filename`."""
         if filename:
-            raise unsupported("elements are only cached in memory; write a TFRecord file instead")
+            detail = "elements can only be cached in memory; write a TFRecord file instead"
+            raise unsupported(detail)
         return Dataset(self._dataset.cache())
 
     def prefetch(self, buffer_size: int | None, name: str | None = None) -> Dataset:
