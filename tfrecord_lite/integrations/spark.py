@@ -115,9 +115,10 @@ class TFRecordDataSource(_SourceBase):
         """Return the reader of the columns that a schema names; ``BAD_ARGUMENT`` for a type that no record can have."""
         files = getattr(self, "_files", None)
         if files is None:  # the schema is given, so nothing need be inferred
-            files = _Files(_read_options(self.options), schema)
-            if "columns" in files.options:
+            options = _read_options(self.options)
+            if "columns" in options:
                 raise argument_error("give the option columns, or .schema(...), not both")
+            files = _Files(options, schema)
         return TFRecordBatchReader(files, schema)
 
     def writer(self, schema: Any, overwrite: bool) -> TFRecordBatchWriter:  # noqa: FBT001 - Spark's
