@@ -113,10 +113,12 @@ def first_blocks(
 ) -> list[Block]:
     """Return the records at the start of some files, up to a number or 64 MiB."""
     sample: list[Block] = []
+    n_bytes = 0
     with closing(first_of(blocks_ahead(sources, options), num_records)) as blocks:
         for block in blocks:
             sample.append(block)
-            if sum(part.nbytes for part in sample) >= _SAMPLE_BYTES:
+            n_bytes += block.nbytes
+            if n_bytes >= _SAMPLE_BYTES:
                 break
     return sample
 
