@@ -157,6 +157,8 @@ class _Lazy:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of tools that look at all names of a module
+            raise AttributeError(name)
         return getattr(imported(self._name), name)
 
 
