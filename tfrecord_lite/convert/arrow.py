@@ -24,7 +24,7 @@ What a column becomes, and is made of again:
 
 =============================  ===================================================================
 boolean, integer, floating     values as they are; a null (NA, None) is a record without the feature, NaN a value
-timestamp                      datetime64, in UTC; their type has the time zone
+timestamp                      datetime64, in UTC; its type has the time zone
 time                           timedelta64 since midnight
 list; list of a fixed size     a level of lengths; a number as a level
 dictionary                     the values; their type has the categories

@@ -7,7 +7,6 @@ policy                 records  a later one may lack   a later one may have anot
 :data:`FOR_BATCHES`    10,000   no: MISSING            no: WRONG_KIND                        all
 :data:`FOR_TABLES`     10,000   yes: a null            only if columns are chosen            chosen
 =====================  =======  =====================  ====================================  ========
-
 """
 
 from __future__ import annotations
