@@ -253,8 +253,8 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
         _check_fill(n_values * dtype.itemsize, limit)
         # The last value is repeated; without one, all are zeros or empty strings.
         fill = listed[-1] if listed.size else (b"" if dtype.hasobject else 0)
-        whole = np.full(n_values, fill, dtype)
-        whole[: listed.size] = listed
+        whole = np.empty(n_values, dtype)  # np.full would drop zero bytes at the end of a string
+        whole[: listed.size], whole[listed.size :] = listed, fill
         listed = whole
     return listed[:n_values].reshape(shape)
 
