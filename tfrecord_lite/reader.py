@@ -574,7 +574,7 @@ def reader_of(sources: list[Source], options: ReadSettings) -> TFRecordReader:
     return reader
 
 
-class RecordIterator:
+class RecordIterator(Iterator[bytes]):
     """The records of one file, one at a time, by TensorFlow's rules."""
 
     _stream: RecordStream | None = None
@@ -584,10 +584,6 @@ class RecordIterator:
         file_names.refuse_folder(self._name)
         self._stream = RecordStream(path, ReadSettings(compression))
         self._ready: Iterator[bytes] = iter(())
-
-    def __iter__(self) -> Self:
-        """Return the iterator itself."""
-        return self
 
     def __next__(self) -> bytes:
         """Return the next record.

@@ -22,7 +22,7 @@ from tests.support.small_files import (
     write_files,
     write_records,
 )
-from tfrecord_lite.dataset import shuffle, sources, turns
+from tfrecord_lite.dataset import shuffle, sources
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.index import parts
 from tfrecord_lite.records.stream import RecordStream
@@ -97,7 +97,6 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(parts, "RecordStream", Stream)
     monkeypatch.setattr(sources, "_MOST_RECORDS", 3)
-    monkeypatch.setattr(turns, "_MOST_RECORDS", 3)
     monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
     monkeypatch.setattr(shuffle, "_FEW", 2)
     monkeypatch.setattr(tl.reader, "_PARSED_RECORDS", 8)

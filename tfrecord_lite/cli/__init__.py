@@ -1,9 +1,18 @@
 """The command ``tfrecord``: inspect, check, repair, index, rearrange and convert record files, pack images.
 
-A verb is two functions, ``add_VERB``, which declares its arguments, and ``run_VERB``, whose docstring is its help; their
-module is imported when the verb is used. ``app`` has the table of verbs, their parser, signals and main; ``inputs`` the
-arguments, open files, and what is said of errors; ``words`` what people type instead, and what errors of the package
-are in the shell; ``console`` what is printed; ``display`` a record as text or JSON.
+A verb is two functions, ``add_VERB``, which declares its arguments, and ``run_VERB``, whose docstring is its help. Their
+module is imported when the verb is used:
+
+::
+
+    info (and count, index, view)  head (and cat)  stats (and diff, schema)  damage (verify, recover)
+    rearranging (merge, split, shuffle, sample, filter, unique)  images (pack, unpack)  events  convert  sql
+
+    app         the table of verbs, their parser, signals, main: what a verb raises becomes one line
+    inputs      arguments; from arguments to open files, one after the other; what is said of errors
+    words       what people type instead, and what errors of the package are in the shell
+    console     standard output and error, exit status, widths
+    display     a record as text or JSON
 """
 
 from __future__ import annotations

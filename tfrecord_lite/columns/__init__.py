@@ -1,6 +1,6 @@
 """Columns: the parts of a parsed batch that plain arrays cannot hold.
 
-All three classes only give meaning to arrays: constructing one copies nothing, attributes cannot
+``bytes``, ``ragged`` and ``sparse`` have a class each. They only give meaning to arrays: constructing one copies nothing, attributes cannot
 be reassigned (but changing an underlying array changes the column), and columns may be
 shared between threads. ``==`` compares whole columns and returns a single bool.
 """

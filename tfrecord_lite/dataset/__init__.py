@@ -5,8 +5,7 @@
     tfrecords      TFRecordDataset, read_batches
     dataset        Dataset: the stages that users chain; DatasetIterator: one iteration
     plan           descriptions of data sets, divided among workers; a run is one iteration over a plan
-    sources        where plans begin: files, or all records in random order
-    turns          files one after the other, or several in turns
+    sources        where plans begin: files in order or in turns, or all records in random order
     stages         take, skip, shard, enumerate, map, filter, repeat, cache, prefetch
     shuffle        random order with a buffer, by the rule of random_order
     mixtures       several data sets as one

@@ -7,7 +7,7 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -99,7 +99,7 @@ def _made_by(node_type: str, **settings: Any) -> Dataset[Any]:
     return Dataset(getattr(module, node_type)(**settings))
 
 
-class DatasetIterator(Generic[T_co]):
+class DatasetIterator(Iterator[T_co]):
     """One iteration over a data set, which can be stopped and resumed.
 
     It has the methods of torchdata's ``Stateful`` protocol. Only one thread at a time may use it.
@@ -133,10 +133,6 @@ class DatasetIterator(Generic[T_co]):
         self._ready: list[Any] = []
         self._n_taken = 0  # of the ready elements
         self._is_closed = False
-
-    def __iter__(self) -> Self:
-        """Return the iterator itself."""
-        return self
 
     def __next__(self) -> T_co:
         """Return the next element."""

@@ -4,6 +4,7 @@
 
     proto          the messages of tf.train, as field numbers and tags
     content        what a record holds, guessed from its bytes
+    digests        the hash of a record or of some features, for parts and duplicates
 
     decode/        Example messages to columns: the engine of all that follows
     parse          with a schema: columns per feature                   parse_example

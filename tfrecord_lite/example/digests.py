@@ -19,10 +19,13 @@ import struct
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import Uint64Array
+from tfrecord_lite.block import Block
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
@@ -33,12 +36,6 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.texts import choices
 from tfrecord_lite.wire.keys import KeyTable
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Uint64Array
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.convert.lists import Lists
-
-
 _CONTEXT = "context/"
 _MISSING = b"n"
 
@@ -46,8 +43,12 @@ _MISSING = b"n"
 class Digests:
     """Computes a digest of 128 bits for each record of a block; not thread-safe.
 
-    `by` names features of Examples, or of the context of SequenceExamples, as ``label`` or ``context/label``;
-    None digests the bytes of the record.
+    Parameters
+    ----------
+    by : str or sequence of str, optional
+        Features of Examples, or of the context of SequenceExamples, as ``label`` or ``context/label``.
+        None digests the bytes of the record.
+    seed : int
     """
 
     def __init__(self, by: str | Sequence[str] | None = None, seed: int = 0) -> None:
@@ -65,7 +66,13 @@ class Digests:
         self._known: list[str] | None = None  # the features of the first block
 
     def __call__(self, block: Block) -> Uint64Array:
-        """Return the digests as two words each, uint64, shape (n_records, 2); MALFORMED about another record."""
+        """Return the digests as two big-endian words each, uint64, shape (n_records, 2).
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` about the first record that is not an Example or SequenceExample.
+        """
         items: Iterable[Any] = block.views()
         if self._names is not None:
             self._check_type(block)

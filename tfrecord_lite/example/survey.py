@@ -9,12 +9,13 @@ bytes of an Example, whose features are its context.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tfrecord_lite import schema
 from tfrecord_lite.arrays import BoolArray, ByteItems, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.block import Block, Place
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -26,9 +27,6 @@ from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
 from tfrecord_lite.wire.fields import only_field, tokenise
 from tfrecord_lite.wire.scalar import LEN, WireError
-
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Block, Place
 
 
 class Observer(Protocol):
@@ -96,9 +94,8 @@ class Survey:
 
     def summary(self) -> schema.Summary | schema.SequenceSummary:
         """Return the summary so far, features sorted by name."""
-        features = {
-            key.decode(): schema.FeatureSummary(value) for key, value in self._features.items()
-        }
+        own = self._features.items()
+        features = {key.decode(): schema.FeatureSummary(value) for key, value in own}
         summary = schema.Summary(self._n_records, dict(sorted(features.items())))
         if not self._is_sequence:
             return summary
@@ -175,9 +172,8 @@ def _feature_list(
         summaries[kind] = _summary_of(values, block.place(record_of(splits, _first(having))))
     step_counts = one.lengths if present is None else one.lengths[present]
     spread = int(step_counts.min()), int(step_counts.max())
-    summary = schema.FeatureListSummary(
-        step_counts.size, n_steps, spread, schema.FeatureSummary(summaries)
-    )
+    all_steps = schema.FeatureSummary(summaries)
+    summary = schema.FeatureListSummary(step_counts.size, n_steps, spread, all_steps)
     return _FeatureParts(key, step_counts, steps, summary)
 
 

@@ -1,4 +1,14 @@
-"""Random access: an index of where each record of a file is, and reading any of them."""
+"""Random access: an index of where each record of a file is, and reading any of them.
+
+::
+
+    index      RecordIndex: the extents of a file's records, from a scan or an index file
+    counting   the number of records, without their data where the file allows
+    handles    files read at any offset: local ones, and URLs by range requests
+    sampling   draw_sample: some records of files of any size
+    parts      parts of files, cut at borders of records, for tasks elsewhere
+    file       TFRecordFile: records by number; tf_record_random_reader: by offset
+"""
 
 from __future__ import annotations
 

@@ -68,8 +68,6 @@ def read_tfrecord(
 
     Raises
     ------
-    ImportError
-        If Dask, pandas or pyarrow is not installed (the extra ``dask``).
     FileNotFoundError, InvalidArgumentError, DataLossError
         As :func:`scan`; what is wrong in a record, when it is computed.
 
@@ -186,7 +184,7 @@ def read_records(
 
     Raises
     ------
-    ImportError, FileNotFoundError, InvalidArgumentError
+    FileNotFoundError, InvalidArgumentError
         As :func:`read_tfrecord`.
 
     Examples

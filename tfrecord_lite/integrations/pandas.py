@@ -93,7 +93,7 @@ def paths_of(name: str, series: Any) -> list[str]:
 
 
 def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, Word]]:
-    """Return the values and words of the columns that a Series, index or extension array becomes; objects have none."""
+    """Return the values and words of the columns that a Series, index or extension array becomes; objects have no word."""
     pd, dtype = library("pandas"), series.dtype
     array = getattr(series, "array", series)
     if isinstance(dtype, np.dtype):

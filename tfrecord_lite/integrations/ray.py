@@ -94,8 +94,6 @@ def read_tfrecords(
 
     Raises
     ------
-    ImportError
-        If Ray Data is not installed (the extra ``ray``).
     FileNotFoundError, InvalidArgumentError, DataLossError
         As :func:`scan`. What is wrong in a record is raised by whatever runs the data set, as Ray's ``RayTaskError``,
         which is an instance of our error's class too.

@@ -8,6 +8,13 @@
                 ▼                                     ▼
     parser:  {"label": Dense(key, kind, shape, default), ...}
 
+    kinds      the three kinds of lists, and the dtypes that select them
+    features   the specifications, with TensorFlow's names, arguments and defaults
+    prepare    all checks of specifications, and the form that a parser works with
+    types      what the values of a feature are, in a record and as the user's
+    schema     Schema, SequenceSchema and Original
+    text       a schema's table and JSON
+    summary    counts and ranges of data, from which a schema is inferred
 """
 
 from __future__ import annotations

@@ -129,14 +129,8 @@ def parse_tensors(
     Raises
     ------
     InvalidArgumentError, TypeError, ImportError
-        As :func:`parse_tensor`, with the number of the tensor as `index`, or the number of the
-        record for a block that was read. Also ``BAD_SHAPE`` for a tensor of another shape,
-        and ``BAD_ARGUMENT`` if there are no tensors and `out_type` is not given.
-
-    Notes
-    -----
-    Tensors written by ``serialize_tensor``, TensorFlow's or ours, are copied at once. Others cost some
-    microseconds each.
+        As :func:`parse_tensor`, with the number of the tensor, or of the record that was read, as `index`. Also
+        ``BAD_SHAPE`` for a tensor of another shape, and ``BAD_ARGUMENT`` for no tensors without `out_type`.
 
     Examples
     --------
@@ -203,10 +197,7 @@ def _alike(strings: Strings, first: AnyArray, kind: TensorType) -> tuple[Int64Ar
 
 
 def _parse(
-    serialized: bytes,
-    expected: TensorType | None,
-    limit: int,
-    shape: tuple[int, ...] | None = None,
+    serialized: bytes, expected: TensorType | None, limit: int, shape: tuple[int, ...] | None = None
 ) -> tuple[AnyArray, TensorType]:
     """Parse one tensor; return its dtype too."""
     # Imported late: serialising a tensor does not need the protobuf runtime.
@@ -251,10 +242,11 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
     listed = _FIELD_READERS[kind.field](getattr(message, kind.field), dtype)
     if listed.size < n_values:
         _check_fill(n_values * dtype.itemsize, limit)
-        # The last value is repeated; without one, all are zeros or empty strings.
-        fill = listed[-1] if listed.size else (b"" if dtype.hasobject else 0)
+        # The last value is repeated; without one, all are zeros, which take no memory yet, or empty strings.
+        if not listed.size and not dtype.hasobject:
+            return np.zeros(shape, dtype)
         whole = np.empty(n_values, dtype)  # np.full would drop zero bytes at the end of a string
-        whole[: listed.size], whole[listed.size :] = listed, fill
+        whole[: listed.size], whole[listed.size :] = listed, listed[-1] if listed.size else b""
         listed = whole
     return listed[:n_values].reshape(shape)
 
@@ -321,11 +313,8 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "int_val": lambda listed, dtype: np.fromiter(listed, np.int32, len(listed)).astype(dtype),
     "half_val": lambda listed, dtype: np.array(listed, np.int32).astype(np.uint16).view(dtype),
     "float8_val": lambda listed, dtype: np.frombuffer(bytearray(listed), dtype),
-    "bool_val": _plain,
-    "int64_val": _plain,
-    "uint32_val": _plain,
-    "uint64_val": _plain,
     "string_val": lambda listed, _: objects(list(listed)),
+    **dict.fromkeys(("bool_val", "int64_val", "uint32_val", "uint64_val"), _plain),
 }
 
 
@@ -381,10 +370,6 @@ def decode_raw(
         For an argument of the wrong type.
     ImportError
         For bfloat16, if ml_dtypes is not installed.
-
-    Notes
-    -----
-    The bytes are copied once.
 
     Examples
     --------

@@ -12,10 +12,6 @@
         reading    bytes ─> fields ─> repeated ─> values
         writing    values ─> varint ─> emit ─> bytes
 
-Parsing one message is a loop over its fields, which is slow in Python. But N messages can be
-parsed *in lockstep*: one NumPy step reads the next tag and length of all N.
-
-No I/O, no protobuf runtime. Malformed bytes raise :class:`~.scalar.WireError`.
-
-Format: https://protobuf.dev/programming-guides/encoding/
+N messages are parsed *in lockstep*: one NumPy step reads the next tag and length of all N. No I/O, no protobuf
+runtime. Malformed bytes raise :class:`~.scalar.WireError`.
 """

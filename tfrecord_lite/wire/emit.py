@@ -34,7 +34,7 @@ from tfrecord_lite.wire.varint import Hole, varint_rows
 
 Counts: TypeAlias = "Int64Array | int"
 
-WIDEST_ROW_BYTES = 64
+_WIDEST_ROW = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""
 
 
@@ -153,7 +153,7 @@ def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payloa
     longest = int(lengths.max(initial=0))
     shortest = int(lengths.min()) if lengths.size else 0
     is_even = longest == shortest
-    if longest > WIDEST_ROW_BYTES or longest - shortest > OVERHEAD_BYTES or not starts.size:
+    if longest > _WIDEST_ROW or longest - shortest > OVERHEAD_BYTES or not starts.size:
         return ByteRanges(data, starts, lengths)
     if longest == 0:
         return Fixed(np.zeros((starts.size, 0), np.uint8))
@@ -223,10 +223,7 @@ def emit_fields(
 
 
 class _Pen:
-    """Stores parts in all messages at once, from left to right.
-
-    The next part of message i goes to ``at[i]``; `at` has the shape (n_messages,).
-    """
+    """Stores parts in all messages at once, from left to right: the next part of message i at ``at[i]``."""
 
     def __init__(self, data: Uint8Array, at: Int64Array) -> None:
         self._data = data
@@ -292,11 +289,9 @@ class _Pen:
     def part(self, part: Part) -> None:
         """Write a part, and move on to the next."""
         self.prefix(part)
-        payload = part.payload
+        payload, present = part.payload, part.present
         match payload:
-            case Fixed(cells) | Short(cells) if (
-                part.present is None and cells.shape[1] <= WIDEST_ROW_BYTES
-            ):
+            case Fixed(cells) | Short(cells) if present is None and cells.shape[1] <= _WIDEST_ROW:
                 width = cells.shape[1]
                 self._room_for(width)
                 self._holes.append((len(self._known), cells))
@@ -307,7 +302,7 @@ class _Pen:
                 self._shift -= width
             case _:
                 self.flush()
-                self._store_chosen(payload, part.present)
+                self._store_chosen(payload, present)
         self._advance(part.only_present(payload.lengths))
 
     def _store_chosen(self, payload: Payload, present: BoolArray | None) -> None:

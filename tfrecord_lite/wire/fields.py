@@ -8,9 +8,8 @@ take K steps::
     message 1     tag n.. tag n..
     message 2     tag n..                    done: its next field would start at its end
 
-When only a few messages have fields left, one at a time is faster, and :func:`~.scalar.walk` reads
-the rest. It also reads the rest of a message in which a group starts, which only an unknown field can
-be. Both reject the same bytes; :mod:`.scalar` says which, and describes the wire types.
+When only a few messages have fields left, :func:`~.scalar.walk` reads the rest, as it does for a message in
+which a group starts. Both reject the same bytes; :mod:`.scalar` says which, and describes the wire types.
 """
 
 from __future__ import annotations
@@ -90,13 +89,9 @@ def only_field(
 
 
 def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int = 0) -> Fields:
-    """Split messages into fields.
+    """Split messages into fields; WireError about a malformed message, not always the first.
 
-    `starts` and `stops` are the extents of the messages in `data`, of which 16 bytes or more
-    follow the last. `depth` is how many messages these are nested in.
-
-    Raises WireError for the first message that is malformed at the step at which one is, which
-    need not be the first malformed message.
+    At least 16 bytes of `data` follow the last message. `depth` is how many messages these are nested in.
     """
     words = arrays.lanes(data)
     live = np.flatnonzero(starts < stops)

@@ -1,5 +1,8 @@
 """Schemas that other programs wrote: a text in, a Schema out.
 
+``tfds`` reads ``features.json`` of TensorFlow Datasets, ``tfx`` ``schema.pbtxt`` of tensorflow-metadata, ``superserial`` the
+YAML header of Super Serial; the ``info.SPLIT.json`` of seqio is read here.
+
 Most programs store tensors in an Example as a flat list of the nearest kind: bools and integers
 become int64, floats float32, and strings stay as they are. The shape is not stored, but in the schema.
 """

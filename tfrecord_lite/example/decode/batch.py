@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
+from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.decode.entries import GeneralMessages, merge
+from tfrecord_lite.example.decode.entries import Features, GeneralMessages, merge
 from tfrecord_lite.example.decode.layout import Layout, learn
 from tfrecord_lite.example.decode.plain import MOST_KEYS, KnownKeys, PlainMatch
 from tfrecord_lite.schema import Kind
@@ -29,8 +30,6 @@ from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.entries import Features
     from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 Found = TypeVar("Found")

@@ -27,7 +27,7 @@ values are joined.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -39,11 +39,9 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire import repeated
 from tfrecord_lite.wire.fields import Fields, join, only_field, renumbered, tokenise
+from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import sums_of, varint_runs
 from tfrecord_lite.wire.scalar import LEN, WireError
-
-if TYPE_CHECKING:
-    from tfrecord_lite.wire.keys import KeyTable
 
 Flat: TypeAlias = arrays.Float32Array | Int64Array | ByteRanges
 
@@ -165,9 +163,8 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Li
         return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])
     splits = arrays.row_splits(counts)
     # The destination of each value of the parts, end to end; and the source of each destination.
-    place = np.concatenate(
-        [arrays.ranges(splits[numbers], counts[numbers]) for numbers, _ in filled]
-    )
+    places = [arrays.ranges(splits[numbers], counts[numbers]) for numbers, _ in filled]
+    place = np.concatenate(places)
     order = np.empty_like(place)
     order[place] = np.arange(place.size)
     flat = Lists.join([lists for _, lists in filled]).flat.take(order)
@@ -290,9 +287,8 @@ class MapEntries:
         self._odd_values = submessages(parts, proto.VALUE)
         self._odd_keys = submessages(parts, proto.KEY)
         self.key.starts[self._odd], self.key.lengths[self._odd] = odd.start, 0
-        owner = self._odd[
-            self._odd_keys.owner
-        ]  # of several assignments to one place, the last stays
+        # Of several assignments to one place, the last stays.
+        owner = self._odd[self._odd_keys.owner]
         self.key.starts[owner] = self._odd_keys.start
         self.key.lengths[owner] = self._odd_keys.stop - self._odd_keys.start
 
@@ -377,10 +373,17 @@ def _check_utf8(strings: ByteRanges) -> None:
     if joined.size == 0 or int(joined.max()) < 0x80:
         return
     for i, view in enumerate(arrays.views(strings.data, strings.starts, strings.lengths)):
-        try:
-            str(view, "utf-8")
-        except UnicodeDecodeError:
-            raise WireError(i, int(strings.starts[i]), "a feature's key is not UTF-8") from None
+        if not is_utf8(view):
+            raise WireError(i, int(strings.starts[i]), "a feature's key is not UTF-8")
+
+
+def is_utf8(key: memoryview) -> bool:
+    """Return whether a key is UTF-8."""
+    try:
+        str(key, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
@@ -430,11 +433,10 @@ class GeneralMessages(Features):
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind; shape (n_messages,)."""
-        first, stop = np.searchsorted(
-            self._filled, np.array([feature, feature + 1]) * self.n_messages
-        )
+        cell = feature * self.n_messages
+        first, stop = np.searchsorted(self._filled, [cell, cell + self.n_messages])
         present = np.zeros(self.n_messages, np.bool_)
-        present[self._filled[first:stop] - feature * self.n_messages] = True
+        present[self._filled[first:stop] - cell] = True
         return present
 
     def kinds(self, feature: int) -> Uint8Array:

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from tfrecord_lite.arrays import Int64Array, row_splits
+from tfrecord_lite.block import Block
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema.text import FOR_SEQUENCES
 from tfrecord_lite.texts import listed, short_name
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
-
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
 
 Found = TypeVar("Found")
 
@@ -76,9 +74,7 @@ def misfits() -> Iterator[None]:
 def in_steps(n_steps: Int64Array) -> Iterator[None]:
     """Turn an error about one of all steps into one about its record, which names the step.
 
-    `n_steps` has the steps of each record, shape (n_records,).
-
-    >>> with in_steps(np.array([2, 3])):
+    >>> with in_steps(np.array([2, 3])):  # the steps of each record
     ...     raise InvalidArgumentError(Reason.WRONG_COUNT, index=4, detail="too short")
     Traceback (most recent call last):
     tfrecord_lite.errors.InvalidArgumentError: record 1: in step 2 of the list: too short

@@ -35,7 +35,13 @@ from tfrecord_lite import arrays
 from tfrecord_lite.arrays import LANE_BYTES, AnyArray, BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
-from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
+from tfrecord_lite.example.decode.entries import (
+    LIST_READERS,
+    NO_VALUES,
+    Flat,
+    chunk_values,
+    is_utf8,
+)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import only_field
@@ -211,8 +217,8 @@ class _Stretch:
 class _StretchGroup:
     """Short stretches of about one size; their bytes, one row each.
 
-    A length is the payload's plus a constant, so a row must equal ``expected + per_length * length``
-    where `mask` has bits. All three are words, shape (n_stretches, 1, n_words).
+    A row must equal ``expected + per_length * length`` where `mask` has bits. All three are words, shape
+    (n_stretches, 1, n_words).
     """
 
     def __init__(self, stretches: list[_Stretch]) -> None:
@@ -346,9 +352,8 @@ class Layout:
                 extents += [(self.n_extents, stretch)] if is_short else []
                 self.n_extents += 1
         self.numbers, self.extents = _Payloads(numbers), _Payloads(extents)
-        self.before_floats: list[int] = [
-            stretch.number for _, stretch in extents if stretch.ends_with_floats
-        ]
+        with_floats = [stretch for _, stretch in extents if stretch.ends_with_floats]
+        self.before_floats: list[int] = [stretch.number for stretch in with_floats]
         """The short stretches, by number, whose payloads must be whole floats."""
 
     def describe(self, message: bytes | None = None) -> str:
@@ -454,9 +459,8 @@ class LayoutMatch:
         extents = layout.extents
         if extents.short_numbers:
             self._starts[extents.numbers, span] = places[extents.short_numbers] + extents.offsets
-            self._lengths[extents.numbers, span] = lengths[
-                extents.short_numbers
-            ]  # 0 if it is always the same
+            # 0 if it is always the same.
+            self._lengths[extents.numbers, span] = lengths[extents.short_numbers]
         if layout.before_floats:
             wrong_lengths = lengths[layout.before_floats] & 3
             if np.count_nonzero(wrong_lengths):
@@ -466,9 +470,8 @@ class LayoutMatch:
             return wrong
         sizes = lengths[numbers.short_numbers]
         at = places[numbers.short_numbers] + numbers.offsets
-        values, wrong_numbers = read_sized(
-            arrays.lanes(self._data), at.reshape(-1), sizes.reshape(-1)
-        )
+        words = arrays.lanes(self._data)
+        values, wrong_numbers = read_sized(words, at.reshape(-1), sizes.reshape(-1))
         self._numbers[:, span] = values.reshape(at.shape)
         if wrong_numbers is not None:
             wrong = _either(wrong, np.any(wrong_numbers.reshape(at.shape), axis=0))
@@ -500,10 +503,7 @@ class LayoutMatch:
         return slots[feature].entry.kind if feature in slots else 0
 
     def lists(self, feature: int, kind: Kind) -> Lists:
-        """Read the values of a feature in each message; none if it is of another kind.
-
-        Raises WireError for a malformed value, the only thing that matching does not check.
-        """
+        """Read the values of a feature in each message, none if it is of another kind; WireError for a malformed value."""
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
             return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
@@ -522,9 +522,8 @@ class LayoutMatch:
         if entry.form is ValueForm.FIXED:
             return entry.length // 4, arrays.rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
-            return LIST_READERS[kind](
-                data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH
-            )
+            read = LIST_READERS[kind]
+            return read(data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH)
         return chunk_values(kind, arrays.ByteRanges(data, starts, lengths))
 
 
@@ -603,11 +602,7 @@ class _Sample:
 def learn(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
 ) -> Layout | None:
-    """Learn how messages look, from a few of them.
-
-    `table` has the keys of the features asked for. None if no two messages look alike, or they have
-    a form that programs do not write.
-    """
+    """Learn how messages look, from a few of them; None if no two look alike, or in a form that programs write."""
     whole = memoryview(data)  # type: ignore[arg-type]
     samples = []
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
@@ -662,7 +657,7 @@ def _has_form_of(entry: LayoutEntry, expected: LayoutEntry) -> bool:
 
 
 def _begins_with(view: memoryview, start: int, entry: LayoutEntry) -> bool:
-    """Whether at `start` is an entry that looks like another, and is as long; False if unsure."""
+    """Return whether an entry like another, and as long, is at `start`; False if unsure."""
     payload = start + len(entry.prefix)
     stop = payload + entry.length
     if stop > len(view) or view[start:payload] != entry.prefix:
@@ -675,10 +670,7 @@ def _begins_with(view: memoryview, start: int, entry: LayoutEntry) -> bool:
 def _entry(
     view: memoryview, start: int, table: KeyTable, like: LayoutEntry | None
 ) -> tuple[LayoutEntry | None, int]:
-    """Read the map entry at `start`, and where the next one starts; None for an unusual one.
-
-    It may look `like` another one, and then is that.
-    """
+    """Read the map entry at `start`, likely `like` another, and where the next one starts; None for an unusual one."""
     if like is not None and _begins_with(view, start, like):
         return like, start + len(like.prefix) + like.length
     unusual = None, 0
@@ -690,7 +682,7 @@ def _entry(
     if key_at is None or stop > len(view):
         return unusual
     value_at = key_at + read_length(view, entry_at)[0]
-    if value_at > stop or not _is_utf8(view[key_at:value_at]):
+    if value_at > stop or not is_utf8(view[key_at:value_at]):
         return unusual
     payload = content_start(view, value_at, stop, proto.VALUE_TAG[0])
     if payload is None:
@@ -739,11 +731,3 @@ def _form(kind: int, chunk: memoryview) -> ValueForm:
     is_number = kind == Kind.INT64 and 0 < len(chunk) <= MAX_VARINT_BYTES
     is_number = is_number and chunk[-1] < 0x80 and sum(byte < 0x80 for byte in chunk) == 1
     return ValueForm.VARINT if is_number else ValueForm.CHUNK
-
-
-def _is_utf8(key: memoryview) -> bool:
-    try:
-        str(key, "utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -11,8 +11,7 @@ the next entry is found without reading it::
    tag up to the value's, is compared with that one.
 3. In the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
 
-A message with anything else (a long entry, an unknown field, a key that is not known or there
-twice) is left to the general way.
+A message with anything else (a long entry, an unknown field, a key that is not known or there twice) is left.
 """
 
 from __future__ import annotations
@@ -281,9 +280,8 @@ class PlainMatch:
         # Tag and length of the chunk, two bytes, and floats.
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
-            return LIST_READERS[kind](
-                data, starts, starts + sizes, proto.LIST_VALUE, proto.LIST_DEPTH
-            )
+            read = LIST_READERS[kind]
+            return read(data, starts, starts + sizes, proto.LIST_VALUE, proto.LIST_DEPTH)
         starts = starts + 2
         sizes = sizes - np.uint8(2)
         if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:

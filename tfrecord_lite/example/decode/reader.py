@@ -89,10 +89,7 @@ class ColumnReader:
         return [dict(zip(whole, part, strict=True)) for part in parts]
 
     def lists(self, batch: Any, *, single: bool = False) -> dict[str, Lists | SparseLists]:
-        """Read features as they were before they were stored, checked.
-
-        Raises WireError or MisfitError about one of the messages that are wrong, maybe not the first.
-        """
+        """Read features as they were before they were stored; WireError or MisfitError about any message that is wrong."""
         columns: dict[str, Lists] = {}
 
         def column(key: str) -> Lists:
@@ -124,8 +121,7 @@ class ColumnReader:
 class FeatureReader(ColumnReader):
     """Reads features out of batches of Examples: of a Schema with their original dtypes and shapes.
 
-    A feature without a kind counts as missing in an Example (rule X3), but not in the context
-    of a SequenceExample (rule Q6).
+    A feature without a kind is missing in an Example (rule X3), but not in the context of a SequenceExample (rule Q6).
     """
 
     def __init__(

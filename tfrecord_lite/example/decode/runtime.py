@@ -8,7 +8,7 @@ Python floats do not keep the bits of every NaN (rule P3).
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from google.protobuf.internal import api_implementation
@@ -20,9 +20,7 @@ from tfrecord_lite.example.decode.entries import Features
 from tfrecord_lite.messages import Example, FloatList
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-
-if TYPE_CHECKING:
-    from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.keys import KeyTable
 
 _KEEPS_NANS = hasattr(FloatList().value, "__array__")
 """Whether lists of numbers are arrays without a Python object per value, as from protobuf 7 on."""

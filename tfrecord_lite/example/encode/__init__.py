@@ -7,7 +7,6 @@
     rows      dictionaries of a form, one by one until they are worth a batch, or all at once
               ─────────────────────────────> Lists           fast path, no look at values
 
-Values become :class:`~tfrecord_lite.convert.lists.Lists` by :mod:`tfrecord_lite.convert.normalize`, under its lenient policy. Both
-fast paths leave to it whatever they do not know, errors included, and
+Both fast paths leave to :mod:`tfrecord_lite.convert.normalize` whatever they do not know, errors included, and
 ``tests/convert/test_fast_paths.py`` checks that they agree with it.
 """

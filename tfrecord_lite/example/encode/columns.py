@@ -290,16 +290,12 @@ def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[emit.Part]:
     if kind is Kind.BYTES and not lists.is_single:
         return [emit.Part(levels, payload, present)]
     packed = (*levels, LIST_VALUE_TAG)
-    empty: Any = np.equal(counts, 0)
-    if not empty.any():
+    if isinstance(counts, int) or not (empty := counts == 0).any():
         return [emit.Part(packed, payload, present)]
     nothing = emit.Fixed(np.zeros((lists.n, 0), np.uint8))
     present = np.ones(lists.n, np.bool_) if present is None else present
-    parts = (
-        emit.Part(packed, payload, present & ~empty),
-        emit.Part(levels, nothing, present & empty),
-    )
-    return list(parts)
+    filled = emit.Part(packed, payload, present & ~empty)
+    return [filled, emit.Part(levels, nothing, present & empty)]
 
 
 # Each returns the lists' values as payloads, one per record.

@@ -36,25 +36,13 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    Buffer,
-    ByteItems,
-    ByteRanges,
-    Float32Array,
-    Int64Array,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.types import (
-    EXACT_DTYPES,
-    PLAIN_FLOATS,
-    PLAIN_INTEGERS,
-    PLAIN_STRINGS,
-)
+from tfrecord_lite.convert.types import EXACT_DTYPES, PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_STRINGS
 from tfrecord_lite.errors import levels_to_caller
 from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
@@ -91,10 +79,7 @@ _ndim_of = attrgetter("ndim")
 
 
 class Waiting:
-    """Rows of some forms, and records between them, until they are written. Not thread-safe.
-
-    Everything is copied: a row may change after it was added.
-    """
+    """Copies of rows of some forms, and of records between them, until they are written. Not thread-safe."""
 
     of_sequences = False
 
@@ -119,7 +104,7 @@ class Waiting:
         self._n += 1
         self._n_bytes += len(record)
 
-    def add_records(self, records: Sequence[Buffer] | Block) -> None:
+    def add_records(self, records: Sequence[arrays.Buffer] | Block) -> None:
         """Add copies of many encoded records."""
         for record in records.views() if isinstance(records, Block) else records:
             self.add_record(bytes(record))
@@ -204,7 +189,7 @@ class RowBuffer(Waiting):
         self._forms: dict[Any, RowPlan | bool] = {}
         self._last: RowPlan | None = None
 
-    def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
+    def add(self, row: Mapping[str, Any]) -> list[arrays.Buffer] | None:
         """Add a row; or return it encoded, in pieces to be written at once, if it is large and nothing waits before it.
 
         Raises the same errors as :func:`~tfrecord_lite.encode_example`, and is then unchanged.
@@ -267,10 +252,8 @@ def _chooser(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     """Return a callable that picks the items at some places of a tuple, as a tuple."""
     if len(places) > 1:
         return itemgetter(*places)
-    if not places:
-        return lambda _: ()
-    (place,) = places
-    return lambda values: (values[place],)
+    first = places[0] if places else 0
+    return itemgetter(slice(first, first + len(places)))
 
 
 OBJECT = np.dtype(object)
@@ -291,10 +274,7 @@ def dtypes_of(values: Iterable[Any]) -> tuple[np.dtype[Any], ...]:
 
 
 def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
-    """Return a function that copies vectors like this array or long list, and bytes per value.
-
-    It raises TypeError for values of another type than these, and ArithmeticError for one too large.
-    """
+    """Return a function that copies vectors like this array or long list, or raises an error; and bytes per value."""
     if type(value) is np.ndarray and value.dtype == float:
         return _float_copy, 8
     if type(value) is np.ndarray and value.dtype in EXACT_DTYPES:
@@ -323,8 +303,7 @@ def plain_values(
 ) -> AnyArray | list[Any] | None:
     """Copy Python's numbers into an array of int64 or float32, or encode strings; None if there is anything else.
 
-    `types` are the values' types, if they are known. Raises ArithmeticError for a number that is
-    too large, and UnicodeEncodeError.
+    `types` are the values' types, if known. Raises ArithmeticError for a number that is too large, and UnicodeEncodeError.
     """
     if types is None:
         numbers = plain_numbers(values)
@@ -383,7 +362,7 @@ def plain_numbers(values: list[Any] | tuple[Any, ...]) -> AnyArray | None:
     return numbers
 
 
-def rounded(values: AnyArray) -> Float32Array:
+def rounded(values: AnyArray) -> arrays.Float32Array:
     """Return float32 values; raise FloatingPointError for a finite one that is too large."""
     with np.errstate(over="raise", under="ignore", invalid="ignore"):
         return values.astype(np.float32)
@@ -404,11 +383,7 @@ TakenRow: TypeAlias = tuple[int, bytes, Any, list["AnyArray"]]
 
 
 class RowPlan:
-    """How to take apart rows of one form.
-
-    Made from the keys and values of a first row, which it does not take. Raises UnplannedError if a
-    value cannot be taken by its type alone.
-    """
+    """How to take apart rows of one form, from a first row; UnplannedError if a value needs more than its type."""
 
     def __init__(self, keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
         self.keys = keys
@@ -582,10 +557,10 @@ def encode_rows(rows: Sequence[Any], noted: KindsOfRows | None = None) -> Block 
         for key in keys:
             encoded_key(key)
             values = [row[key] for row in rows]
-            kinds = set(map(type, values))
-            if kinds == {type(None)}:
+            types = set(map(type, values))
+            if types == {type(None)}:
                 continue
-            lists = _arrays(key, values) if kinds == {np.ndarray} else _values(values, kinds)
+            lists = _arrays(key, values) if types == {np.ndarray} else _values(values, types)
             if lists is None:
                 return None
             n_bytes += lists.n_bytes

@@ -5,8 +5,6 @@
     parse      parse_sequence_example, SequenceExampleParser: messages to columns
     encode     encode_sequence_example(s): dictionaries or columns to messages
     batch      a batch of messages: their contexts, and the steps of their feature lists
-    steps      errors about steps, as errors about records
 
-Contexts are read and written as Examples. A step is a Feature, so the steps of all lists are
-read and written as a flat batch of Features, as in many Examples.
+Contexts are read and written as Examples, and the steps of all lists as a flat batch of Features.
 """

@@ -22,12 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tfrecord_lite import arrays
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
+from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode import entries
@@ -38,9 +39,6 @@ from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import repeated_len, sums_of
 from tfrecord_lite.wire.scalar import content_start, read_length
-
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
 
 _STEP_DEPTH, _FEATURE_DEPTH, _LIST_DEPTH = 3, 4, 5
 
@@ -162,10 +160,7 @@ def _slices(counts: Int64Array) -> Iterator[slice]:
 def _searched(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
 ) -> tuple[Int64Array, ByteRanges]:
-    """Find short steps of one kind by what their prefixes look like.
-
-    Returns the steps of each list, 0 where the guess is wrong; and the contents of all others.
-    """
+    """Find short steps of one kind by what their prefixes look like: the steps of each list, 0 where the guess is wrong."""
     spans = _slices((stops - starts) // _TYPICAL)
     parts = [_search(data, starts[span], stops[span], kind) for span in spans]
     counts, start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -178,8 +173,7 @@ def _search(
     """Search some of the lists: the steps of each, and start and length of each content."""
     splits = arrays.row_splits(stops - starts)
     joined = np.concatenate([arrays.gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
-    # Whether a prefix starts at each byte of the lists, end to end. Comparing bytes that lie
-    # side by side costs little, so all six are.
+    # Whether a prefix starts at each byte of the lists, end to end.
     room = joined[1:]
     looks = joined[:-8] == proto.STEP_TAG[0]
     looks &= joined[2:-6] == proto.KIND_TAGS[kind][0]
@@ -275,9 +269,8 @@ def _steps_of(
     def message_of(steps: Int64Array) -> Int64Array:
         return message[np.searchsorted(ends, steps, side="right")]
 
-    return n_steps, entries.MergedFeatures(
-        data, fields, int(n_steps.sum()), message_of, _LIST_DEPTH
-    )
+    n_all = int(n_steps.sum())
+    return n_steps, entries.MergedFeatures(data, fields, n_all, message_of, _LIST_DEPTH)
 
 
 class SequenceMessageBatch:

@@ -30,7 +30,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, rows_of, unmasked
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.first_error import in_steps
 from tfrecord_lite.example.encode import columns, one, rows
@@ -90,12 +90,11 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         pieces += one.encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
-        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in columns.sorted_keys(lists)]
-        entries = [
-            delimited(proto.KEY_TAG, raw) + delimited(proto.VALUE_TAG, own) for raw, own in pairs
-        ]
-        content = b"".join([delimited(proto.ENTRY_TAG, entry) for entry in entries])
-        pieces.append(delimited(proto.FEATURE_LISTS_TAG, content))
+        entries = []
+        for raw, key in columns.sorted_keys(lists):
+            value = delimited(proto.VALUE_TAG, _feature_list(key, lists[key]))
+            entries.append(delimited(proto.ENTRY_TAG, delimited(proto.KEY_TAG, raw) + value))
+        pieces.append(delimited(proto.FEATURE_LISTS_TAG, b"".join(entries)))
     return b"".join(pieces)
 
 
@@ -344,10 +343,8 @@ def _encode_rows(dicts: Iterable[Mapping[str, Any]]) -> Block:
     blocks: list[Block] = []
     buffer = SequenceRowBuffer()
     for index, row in enumerate(dicts):
-        try:
+        with errors_at(index=index):
             buffer.add(row)
-        except InvalidArgumentError as error:
-            raise error.at(index=index) from None
         if buffer.is_full:
             blocks.append(_as_block(buffer.take()))
     return Block.concat([*blocks, _as_block(buffer.take())])
