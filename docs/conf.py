@@ -76,7 +76,7 @@ nitpick_ignore_regex = [
     ),
     (
         "py:.*",
-        r"tfrecord_lite\..*\.(SequenceRow|SchemaItem|IndexedExamples|RecordIndex|KeyedPartition)",
+        r"tfrecord_lite\..*\.(SequenceRow|SchemaItem|IndexedExamples|RecordIndex|KeyedPartition|ScanOptions)",
     ),
     (
         "py:.*",

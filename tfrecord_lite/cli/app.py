@@ -85,6 +85,9 @@ is not a TFRecord file, or the arguments are wrong; the worst file decides."""
 class _Parser(argparse.ArgumentParser):
     """A parser that keeps paragraphs as they are, and reports an error in one line."""
 
+    description: str | None
+    epilog: str | None
+
     def __init__(self, **settings: Any) -> None:
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
         if sys.version_info >= (3, 14):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ class Batch(Stage):
     """`n` elements in one."""
 
     gives: ClassVar[Content | None] = "batches"
-    words: ClassVar = {"n": "batch_size"}
+    words: ClassVar[Mapping[str, str]] = {"n": "batch_size"}
     n: int
     drop_remainder: bool
 
@@ -92,7 +92,7 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
 class Parse(Stage):
     """The columns of each batch, or of single records."""
 
-    gives = "objects"
+    gives: ClassVar[Content | None] = "objects"
     is_one_to_one = True
     method = "parse_example"
     parser: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.dataset.batching import stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, join
 from tfrecord_lite.dataset.cutting import Pair, State, elements
-from tfrecord_lite.dataset.plan import Run, Stage
+from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
 class Pack(Stage):
     """Blocks of `length` values from sequences end to end."""
 
-    gives = "objects"
+    gives: ClassVar[Content | None] = "objects"
     length: int
     key: str | None
     drop_remainder: bool
@@ -96,7 +96,7 @@ class Buckets(Stage):
     read again.
     """
 
-    gives = "batches"
+    gives: ClassVar[Content | None] = "batches"
     method = "bucket_by_length"
     length: Callable[[Any], int]
     boundaries: tuple[int, ...]

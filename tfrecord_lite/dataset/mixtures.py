@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Zipped(Joined):
     """Tuples of one element from each plan, up to the shortest."""
 
     method = "zip"
-    gives = "objects"
+    gives: ClassVar[Content | None] = "objects"
 
     def joined_size(self, sizes: list[int]) -> int:
         """Return the number of elements of the shortest."""

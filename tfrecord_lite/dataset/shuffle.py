@@ -10,7 +10,7 @@ From the number of steps in the state and the key follows which elements the buf
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ class Shuffle(Stage):
     """Elements in random order, as far as a buffer of `buffer_size` allows."""
 
     is_one_to_one = True
-    words: ClassVar = {**Stage.words, "number": "number"}
+    words: ClassVar[Mapping[str, str]] = {**Stage.words, "number": "number"}
     buffer_size: int
     seed: int
     is_seeded: bool

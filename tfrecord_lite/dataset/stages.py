@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, replace
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, elements
-from tfrecord_lite.dataset.plan import Memory, Run, Stage, feed_of
+from tfrecord_lite.dataset.plan import Content, Memory, Run, Stage, feed_of
 
 
 class Take(Stage):
@@ -95,7 +95,7 @@ class Enumerate(Stage):
     """Pairs of a number and an element."""
 
     counts = True
-    gives = "objects"
+    gives: ClassVar[Content | None] = "objects"
     is_one_to_one = True
     start: int
 
@@ -112,7 +112,7 @@ class Enumerate(Stage):
 class Map(Stage):
     """The results of a function called with each element, in order."""
 
-    gives = "objects"
+    gives: ClassVar[Content | None] = "objects"
     is_one_to_one = True
     function: Callable[..., Any]
     n_threads: int = 1
@@ -260,7 +260,7 @@ class Prefetch(Stage):
     """The same elements, `n` of them made ahead, in a thread that ends with the run."""
 
     is_one_to_one = True
-    words: ClassVar = {"n": "buffer_size"}
+    words: ClassVar[Mapping[str, str]] = {"n": "buffer_size"}
     n: int
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:

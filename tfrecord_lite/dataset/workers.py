@@ -27,11 +27,11 @@ import weakref
 from collections.abc import Iterator
 from itertools import cycle
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed, Pair, State
-from tfrecord_lite.dataset.plan import PlanNode, Run, Stage, sources_of, worker_part
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, sources_of, worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 _SLOTS = 3
@@ -58,7 +58,7 @@ if hasattr(os, "register_at_fork"):
 class Processes(Stage):
     """The same elements, made by processes, in turns from each."""
 
-    gives = "objects"
+    gives: ClassVar[Content | None] = "objects"
     method = "in_processes"
     n_workers: int
     start_method: str | None = None

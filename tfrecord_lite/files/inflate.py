@@ -70,7 +70,7 @@ class Inflated:
 
     def _begin(self) -> None:
         self._decompressor = self._codec.decompressor()
-        self.ahead = b""  # raw bytes not passed to the decompressor
+        self.ahead: bytes = b""  # raw bytes not passed to the decompressor
         self._is_fresh = True  # nothing was passed to this decompressor
         self._raw_offset = 0  # after `ahead`
         self._handed = range(0)  # raw offsets of the last bytes passed to the decompressor

@@ -87,6 +87,8 @@ class RemoteHandle:
 
     def __init__(self, url: str, storage_options: StorageOptions) -> None:
         self.name = url
+        self.filesystem: Any
+        self.path: str
         with remote.as_os_errors(url, ValueError, ImportError):
             self.filesystem, self.path = remote.remote_place(url, storage_options)
             info: dict[str, Any] = remote.again(lambda: self.filesystem.info(self.path))

@@ -223,7 +223,9 @@ class _Files:
         self.settings: ReadSettings = ReadSettings(**settings)
         files = spark_files.data_files(options["paths"], self.settings.storage_options)
         self.names: list[str] = [name for name, _ in files]
-        self.keys = {key: [keys[key] for _, keys in files] for key in files[0][1]}
+        self.keys: dict[str, list[str | None]] = {
+            key: [keys[key] for _, keys in files] for key in files[0][1]
+        }
         """The columns that folders name, with the text of each file."""
         self.table: TFRecordTable | None = None
         """None for records as they are."""

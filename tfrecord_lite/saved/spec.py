@@ -274,12 +274,16 @@ class SavedData:
         if not self.run or "/" in self.run or self.run.startswith("."):
             raise argument_error("it does not name the folder of a run")
         names = {os.path.basename(name) for name in self._root.files}  # noqa: PTH119 - may be a URL
+        self.structure: Any
+        self.components: list[Component]
         if _SPEC in names:
             self.structure, self.components = components_of(self._content(_SPEC))
         else:  # a snapshot, which knows the dtypes alone
             self.components = [_of_snapshot(i, number) for i, number in enumerate(dtypes)]
             self.structure = tuple(component.name for component in self.components)
-        self.refused = {c.name: c.refused for c in self.components if c.refused is not None}
+        self.refused: dict[str, InvalidArgumentError] = {
+            c.name: c.refused for c in self.components if c.refused is not None
+        }
         if dtypes and len(dtypes) != len(self.components):  # a refused one may have any number
             for error in self.refused.values():
                 raise error

@@ -15,7 +15,7 @@ name of TensorFlow is an ``AttributeError`` that says what to use instead.
 from tfrecord_lite.tf import _ops, compat, data, dtypes, errors, image, io, python_io, sparse, train
 from tfrecord_lite.tf._ops import *  # noqa: F403
 from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, TensorShape
-from tfrecord_lite.tf._unavailable import HINTS, unavailable
+from tfrecord_lite.tf._unavailable import HINTS, Unavailable, unavailable
 from tfrecord_lite.tf.dtypes import *  # noqa: F403
 
 __all__ = [
@@ -28,4 +28,4 @@ __all__ += _ops.__all__
 __version__ = "2.21.0"
 """The version of TensorFlow whose rules are followed."""
 
-__getattr__ = unavailable(__name__, hints=HINTS)
+__getattr__: Unavailable = unavailable(__name__, hints=HINTS)

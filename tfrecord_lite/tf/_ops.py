@@ -28,7 +28,9 @@ class TensorSpec:
     """The shape and dtype of a tensor, as ``tf.TensorSpec``; None for an unknown size or shape."""
 
     def __init__(self, shape: Any, dtype: object = "float32", name: str | None = None) -> None:
-        self.shape = None if shape is None else tensors.TensorShape(shape)
+        self.shape: tensors.TensorShape | None = (
+            None if shape is None else tensors.TensorShape(shape)
+        )
         self.dtype: DType = as_dtype(dtype)
         self.name = name
 

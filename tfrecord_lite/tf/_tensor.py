@@ -12,7 +12,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -49,8 +49,13 @@ class TensorShape(tuple[int | None, ...]):
         """Compare with any tuple or list."""
         return not self == other
 
-    __hash__ = tuple.__hash__
-    __str__ = tuple.__repr__
+    def __hash__(self) -> int:
+        """Hash as a tuple."""
+        return tuple.__hash__(self)
+
+    def __str__(self) -> str:
+        """Format as a tuple."""
+        return tuple.__repr__(self)
 
     def __repr__(self) -> str:
         """Format as TensorFlow does."""
@@ -154,7 +159,7 @@ def _equality(method: _Method, *, differs: bool) -> Any:
     return compare
 
 
-class Tensor:
+class Tensor:  # noqa: PLW1641 - as arrays, whose elements == compares
     """An array, a number or a byte string, as ``tf.Tensor``.
 
     Python's operators return tensors, and accept others of the same dtype and anything that can
@@ -181,36 +186,35 @@ class Tensor:
     __array_priority__ = 100
     """Higher than the priority of arrays, whose operators then leave it to these."""
 
-    __add__ = _operator("+", np.add, "iufcO")
-    __sub__ = _operator("-", np.subtract, "iufc")
-    __mul__ = _operator("*", np.multiply, "iufcb")
-    __truediv__ = _operator("/", _true_divide, "iufc")
-    __floordiv__ = _operator("//", _floor_divide, "iuf")
-    __mod__ = _operator("%", _remainder, "iuf")
-    __pow__ = _operator("**", _power, "iufc")
-    __and__ = _operator("&", np.bitwise_and, "iub")
-    __or__ = _operator("|", np.bitwise_or, "iub")
-    __xor__ = _operator("^", np.bitwise_xor, "iub")
-    __radd__ = _reflected(__add__)
-    __rsub__ = _reflected(__sub__)
-    __rmul__ = _reflected(__mul__)
-    __rtruediv__ = _reflected(__truediv__)
-    __rfloordiv__ = _reflected(__floordiv__)
-    __rmod__ = _reflected(__mod__)
-    __rpow__ = _reflected(__pow__)
-    __rand__ = _reflected(__and__)
-    __ror__ = _reflected(__or__)
-    __rxor__ = _reflected(__xor__)
-    __lt__ = _operator("<", np.less, "iuf")
-    __le__ = _operator("<=", np.less_equal, "iuf")
-    __gt__ = _operator(">", np.greater, "iuf")
-    __ge__ = _operator(">=", np.greater_equal, "iuf")
-    __eq__ = _equality(_operator("==", np.equal, "iufcbO"), differs=False)
-    __ne__ = _equality(_operator("!=", np.not_equal, "iufcbO"), differs=True)
-    __neg__ = _operator("-", np.negative, "ifc")
-    __abs__ = _operator("abs", np.absolute, "ifc")
-    __invert__ = _operator("~", np.invert, "iub")
-    __hash__ = None  # type: ignore[assignment]
+    __add__: ClassVar[_Method] = _operator("+", np.add, "iufcO")
+    __sub__: ClassVar[_Method] = _operator("-", np.subtract, "iufc")
+    __mul__: ClassVar[_Method] = _operator("*", np.multiply, "iufcb")
+    __truediv__: ClassVar[_Method] = _operator("/", _true_divide, "iufc")
+    __floordiv__: ClassVar[_Method] = _operator("//", _floor_divide, "iuf")
+    __mod__: ClassVar[_Method] = _operator("%", _remainder, "iuf")
+    __pow__: ClassVar[_Method] = _operator("**", _power, "iufc")
+    __and__: ClassVar[_Method] = _operator("&", np.bitwise_and, "iub")
+    __or__: ClassVar[_Method] = _operator("|", np.bitwise_or, "iub")
+    __xor__: ClassVar[_Method] = _operator("^", np.bitwise_xor, "iub")
+    __radd__: ClassVar[_Method] = _reflected(__add__)
+    __rsub__: ClassVar[_Method] = _reflected(__sub__)
+    __rmul__: ClassVar[_Method] = _reflected(__mul__)
+    __rtruediv__: ClassVar[_Method] = _reflected(__truediv__)
+    __rfloordiv__: ClassVar[_Method] = _reflected(__floordiv__)
+    __rmod__: ClassVar[_Method] = _reflected(__mod__)
+    __rpow__: ClassVar[_Method] = _reflected(__pow__)
+    __rand__: ClassVar[_Method] = _reflected(__and__)
+    __ror__: ClassVar[_Method] = _reflected(__or__)
+    __rxor__: ClassVar[_Method] = _reflected(__xor__)
+    __lt__: ClassVar[_Method] = _operator("<", np.less, "iuf")
+    __le__: ClassVar[_Method] = _operator("<=", np.less_equal, "iuf")
+    __gt__: ClassVar[_Method] = _operator(">", np.greater, "iuf")
+    __ge__: ClassVar[_Method] = _operator(">=", np.greater_equal, "iuf")
+    __eq__: ClassVar[_Method] = _equality(_operator("==", np.equal, "iufcbO"), differs=False)
+    __ne__: ClassVar[_Method] = _equality(_operator("!=", np.not_equal, "iufcbO"), differs=True)
+    __neg__: ClassVar[_Method] = _operator("-", np.negative, "ifc")
+    __abs__: ClassVar[_Method] = _operator("abs", np.absolute, "ifc")
+    __invert__: ClassVar[_Method] = _operator("~", np.invert, "iub")
 
     def __init__(self, value: Any) -> None:
         is_scalar = isinstance(value, np.ndarray) and not value.ndim
@@ -440,13 +444,15 @@ class RaggedTensor(_Composite):
     def __init__(self) -> None:
         raise TypeError("use tf.RaggedTensor.from_row_splits, from_row_lengths, ...")
 
-    from_row_splits = _maker("from_row_splits")
-    from_row_lengths = _maker("from_row_lengths")
-    from_row_starts = _maker("from_row_starts")
-    from_row_limits = _maker("from_row_limits")
-    from_value_rowids = _maker("from_value_rowids")
-    from_uniform_row_length = _maker("from_uniform_row_length")
-    from_nested_row_splits = _maker("from_nested_row_splits")
+    from_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_splits")
+    from_row_lengths: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_lengths")
+    from_row_starts: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_starts")
+    from_row_limits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_limits")
+    from_value_rowids: ClassVar[Callable[..., RaggedTensor]] = _maker("from_value_rowids")
+    from_uniform_row_length: ClassVar[Callable[..., RaggedTensor]] = _maker(
+        "from_uniform_row_length"
+    )
+    from_nested_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_nested_row_splits")
 
     def numpy(self) -> Any:
         """Return the rows as an object array; as a plain array if all have one length."""

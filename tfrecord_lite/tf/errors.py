@@ -5,7 +5,7 @@ Some are Python's own exceptions. ``OpError`` is a tuple of all of them, for ``e
 """
 
 from tfrecord_lite import errors as _errors
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
     "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "InvalidArgumentError",
@@ -20,6 +20,11 @@ NotFoundError = FileNotFoundError
 PermissionDeniedError = PermissionError
 UnimplementedError = NotImplementedError
 OutOfRangeError = EOFError
-OpError = (_errors.TFRecordError, OSError, EOFError, NotImplementedError)
+OpError: tuple[type[Exception], ...] = (
+    _errors.TFRecordError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+)
 
-__getattr__ = unavailable(__name__, "nothing here raises it")
+__getattr__: Unavailable = unavailable(__name__, "nothing here raises it")

@@ -2,9 +2,9 @@
 
 from tfrecord_lite.extension import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.io import TFRecordWriter
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
-__getattr__ = unavailable(__name__, "TensorFlow has only four names there")
+__getattr__: Unavailable = unavailable(__name__, "TensorFlow has only four names there")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfrecord_lite.tf._tensor import SparseTensor, unwrap, wrap
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = ["SparseTensor", "to_dense"]
 
@@ -18,4 +18,4 @@ def to_dense(
     return wrap(unwrap(sp_input).to_dense(default, validate_indices=validate_indices))
 
 
-__getattr__ = unavailable(__name__)
+__getattr__: Unavailable = unavailable(__name__)

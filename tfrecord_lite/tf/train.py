@@ -11,11 +11,11 @@ from tfrecord_lite.messages import (
     Int64List,
     SequenceExample,
 )
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
     "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
     "Int64List", "SequenceExample",
 ]  # fmt: skip
 
-__getattr__ = unavailable(__name__, "use TensorFlow itself, torch or jax for training")
+__getattr__: Unavailable = unavailable(__name__, "use TensorFlow itself, torch or jax for training")

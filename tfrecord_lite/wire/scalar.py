@@ -33,7 +33,9 @@ class WireError(ValueError):
 
     def __init__(self, message: int, offset: int, detail: str) -> None:
         super().__init__(message, offset, detail)
-        self.message, self.offset, self.detail = message, offset, detail
+        self.message: int = message
+        self.offset: int = offset
+        self.detail: str = detail
 
 
 def len_tag(number: int) -> bytes:

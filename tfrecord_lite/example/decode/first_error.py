@@ -31,7 +31,10 @@ class MisfitError(Exception):
 
     def __init__(self, message: int, reason: Reason, key: str | None, detail: str) -> None:
         super().__init__(message, reason, key, detail)
-        self.message, self.reason, self.key, self.detail = message, reason, key, detail
+        self.message: int = message
+        self.reason: Reason = reason
+        self.key: str | None = key
+        self.detail: str = detail
 
     def moved(self, n_before: int) -> MisfitError:
         """Return the same of a batch with `n_before` more messages before."""

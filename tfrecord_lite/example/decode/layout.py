@@ -351,7 +351,8 @@ class Layout:
                 self.slots[last.feature] = _Slot(last, _Kept.EXTENT, self.n_extents)
                 extents += [(self.n_extents, stretch)] if is_short else []
                 self.n_extents += 1
-        self.numbers, self.extents = _Payloads(numbers), _Payloads(extents)
+        self.numbers: _Payloads = _Payloads(numbers)
+        self.extents: _Payloads = _Payloads(extents)
         with_floats = [stretch for _, stretch in extents if stretch.ends_with_floats]
         self.before_floats: list[int] = [stretch.number for stretch in with_floats]
         """The short stretches, by number, whose payloads must be whole floats."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.compat import v1
 
 __all__ = ["as_bytes", "as_str", "as_text", "v1"]
@@ -20,4 +20,4 @@ def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
 
 as_str = as_text
 
-__getattr__ = unavailable(__name__, "only v1, as_bytes, as_str and as_text are here")
+__getattr__: Unavailable = unavailable(__name__, "only v1, as_bytes, as_str and as_text are here")

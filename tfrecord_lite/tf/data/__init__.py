@@ -1,12 +1,12 @@
 """tf.data: data sets of tensors, and what is in ``experimental``."""
 
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data import experimental
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordDataset
 
 __all__ = ["AUTOTUNE", "Dataset", "Options", "TFRecordDataset", "experimental"]
 
-__getattr__ = unavailable(
+__getattr__: Unavailable = unavailable(
     __name__,
     "use Dataset.from_generator",
     {

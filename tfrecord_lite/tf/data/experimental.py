@@ -9,7 +9,7 @@ from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.extension import TFRecordOptions, expand, name_of
 from tfrecord_lite.schema import FeatureSpec, require_specifications
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.writer import TFRecordWriter as _Writer
 
@@ -90,7 +90,7 @@ class TFRecordWriter:
                 writer.write(record)
 
 
-__getattr__ = unavailable(
+__getattr__: Unavailable = unavailable(
     __name__,
     "use Dataset.map with a function, or Python's itertools",
     {

@@ -17,7 +17,7 @@ from tfrecord_lite.tensors import parse, serialize
 from tfrecord_lite.tf._dtype import as_dtype
 from tfrecord_lite.tf._parse_ahead import BatchTensor, RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap, wrap
-from tfrecord_lite.tf._unavailable import unavailable, unsupported
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable, unsupported
 from tfrecord_lite.tf.io import gfile
 
 Features = Mapping[str, FeatureSpec]
@@ -209,7 +209,7 @@ def _check_settings(settings: dict[str, Any]) -> None:
             raise unsupported(detail)
 
 
-__getattr__ = unavailable(
+__getattr__: Unavailable = unavailable(
     __name__,
     "use tfrecord_lite itself, or NumPy on the array that .numpy() returns",
     {

@@ -8,7 +8,7 @@ import shutil
 from typing import IO, Any
 
 from tfrecord_lite.extension import expand, is_url, name_of
-from tfrecord_lite.tf._unavailable import unavailable, unsupported
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable, unsupported
 
 __all__ = [
     "GFile", "copy", "exists", "glob", "isdir", "join", "listdir", "makedirs", "mkdir", "remove",
@@ -101,4 +101,4 @@ def _local(path: Any) -> str:
     return name
 
 
-__getattr__ = unavailable(__name__, "use os, shutil or pathlib")
+__getattr__: Unavailable = unavailable(__name__, "use os, shutil or pathlib")
