@@ -74,7 +74,6 @@ class Media(NamedTuple):
     @property
     def kind(self) -> str:
         """``"image"``, ``"audio"`` or ``"video"``."""
-        """``"image"``, ``"audio"`` or ``"video"``."""
         return self.mime.partition("/")[0]
 
     @property
@@ -304,7 +303,6 @@ def recognize(data: bytes) -> Media | None:
     Truncated bytes are recognised by their beginning.
 
     Examples
-    --------
     --------
     >>> str(recognize(b"GIF89a\x80\x02\xe0\x01"))
     'GIF 640 x 480'

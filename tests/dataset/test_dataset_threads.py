@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,21 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
 
     with pytest.raises(RuntimeError, match="exit code 7"):
         list(TFRecordDataset(names).map(die).in_processes(1, "fork"))
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="memory that is no file")
+@pytest.mark.parametrize("end", [lambda: os._exit(7), lambda: int("x")])
+def test_an_error_does_not_keep_shared_memory(names: list[str], end: Callable[[], object]) -> None:
+    def fail(record: bytes) -> bytes:
+        if number_of(record) == 3:
+            end()
+        return record
+
+    try:
+        list(TFRecordDataset(names).map(fail).in_processes(1, "fork"))
+    except (RuntimeError, ValueError) as error:
+        kept = error  # with its traceback
+    assert "memfd:tfrecord-worker" not in Path("/proc/self/maps").read_text(), kept
 
 
 @pytest.mark.parametrize("memory", ["large slots", "small slots", "an array"])

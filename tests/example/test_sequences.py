@@ -151,6 +151,13 @@ def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, pla
     assert error.offset == sum(len(record) + 16 for record in records[:place])
 
 
+def test_of_a_ragged_list_and_its_partition_the_partition_is_checked_first() -> None:
+    wrong = tl.encode_sequence_example({"feature_lists": {"v": [[1.5]], "n": [[0.5]]}})
+    lists = {"r": tl.RaggedFeature("int64", "v", [tl.RaggedFeature.RowLengths("n")])}
+    error = raised(InvalidArgumentError, tl.parse_sequence_example, [wrong], None, lists)
+    assert error.key == "n"
+
+
 def test_errors_name_the_example_and_the_step() -> None:
     bad = bad_messages()["count"][0]
     with pytest.raises(InvalidArgumentError) as caught:

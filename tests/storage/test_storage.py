@@ -48,7 +48,7 @@ from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind, Original
-from tfrecord_lite.storage import builder
+from tfrecord_lite.storage import builder, saving
 from tfrecord_lite.storage.builder import row_batches
 
 keys = st.sampled_from(["a", "b", "image", "", "x/y", "ü", "0", "row_lengths_1"])
@@ -227,6 +227,17 @@ def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
     peak_of(3000)  # what is loaded and remembered once
     few = peak_of(12_000)
     assert peak_of(60_000) < 1.1 * few
+
+
+def test_columns_take_no_memory_for_each_row(tmp_path: Path) -> None:
+    column = np.zeros(200_000, np.int8)
+    save(tmp_path / "a", {"x": column[:1]})  # what is loaded once
+    with mock.patch.object(saving, "encode_column_batches", return_value=()):
+        tracemalloc.start()
+        save(tmp_path / "b", {"x": column})
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < column.size
 
 
 def test_rows_come_from_a_data_set_that_does_not_know_its_length(tmp_path: Path) -> None:

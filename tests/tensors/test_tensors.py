@@ -227,6 +227,13 @@ def test_large_tensors_are_believed_as_far_as_bytes_are_there() -> None:
     assert refusal(parse_tensors, [*stored, small], max_bytes=0).index == 10
 
 
+def test_the_last_string_is_repeated_with_all_its_bytes() -> None:
+    message = TensorProto(dtype=7, string_val=[b"a", b"b\0"])
+    message.tensor_shape.dim.add(size=4)
+    found = parse_tensor(message.SerializeToString())
+    assert found.tolist() == [b"a", b"b\0", b"b\0", b"b\0"]
+
+
 def test_no_message_of_two_gigabytes_is_begun() -> None:
     for n_values in (2**31, 2**45):
         vast = np.broadcast_to(np.uint8(0), n_values)

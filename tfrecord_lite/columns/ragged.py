@@ -528,10 +528,11 @@ class RaggedTensor:
 
     def __iter__(self) -> Iterator[Any]:
         """Yield every row, as ``rt[i]`` returns it."""
-        return map(self.values.__getitem__, self._row_slices())
+        for start, limit in self._row_bounds():
+            yield self.values[start:limit]
 
-    def _row_slices(self) -> list[slice]:
-        return [*map(slice, *(bound.tolist() for bound in self._bounds()))]
+    def _row_bounds(self) -> Iterator[tuple[int, int]]:
+        return zip(*(bound.tolist() for bound in self._bounds()), strict=True)
 
     def to_list(self) -> list[Any]:
         """Return nested lists of Python numbers or ``bytes``.
@@ -543,7 +544,7 @@ class RaggedTensor:
         """
         values = self.values
         flat = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
-        return [flat[row] for row in self._row_slices()]
+        return [flat[start:limit] for start, limit in self._row_bounds()]
 
     def numpy(self) -> AnyArray:
         """Return an object array of one array per row, or a dense array if all have one length.
@@ -555,7 +556,7 @@ class RaggedTensor:
         """
         inner = self.values
         values = inner.numpy() if isinstance(inner, RaggedTensor) else as_array(inner)
-        rows = [values[row] for row in self._row_slices()]
+        rows = [values[start:limit] for start, limit in self._row_bounds()]
         if not rows:
             return np.empty((0, 0, *values.shape[1:]), values.dtype)
         if len({len(row) for row in rows}) == 1:

@@ -24,7 +24,7 @@ What a column becomes, and is made of again:
 
 =============================  ===================================================================
 boolean, integer, floating     values as they are; a null (NA, None) is a record without the feature, NaN a value
-timestamp                      datetime64, in UTC; their type has the time zone
+timestamp                      datetime64, in UTC; its type has the time zone
 time                           timedelta64 since midnight
 list; list of a fixed size     a level of lengths; a number as a level
 dictionary                     the values; their type has the categories
@@ -157,6 +157,8 @@ class _Lazy:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of tools that look at all names of a module
+            raise AttributeError(name)
         return getattr(imported(self._name), name)
 
 

@@ -238,7 +238,8 @@ class DatasetIterator(Iterator[T_co]):
             detail = "the state is of an earlier version of tfrecord_lite, which had other orders; "
             raise argument_error(detail + "begin the epoch anew, after set_epoch")
         if version != _STATE_VERSION or not state_dict.keys() >= keys:
-            raise argument_error("not a state; expected what an iterator's state_dict() returned")
+            detail = "not a state; expected what state_dict of a data set's iterator returned"
+            raise argument_error(detail)
         stages, sizes = state_dict["stages"], state_dict["sizes"]
         if what := plans.difference(plans.describe(self._plan), stages):
             detail = f"the state is of another data set: {what}; make both in the same way"

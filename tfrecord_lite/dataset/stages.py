@@ -243,9 +243,7 @@ def _lean(chunk: Chunk) -> Chunk:
 
 def _copy(item: Any) -> Any:
     """Copy containers and arrays, which may be changed in place."""
-    if isinstance(
-        item, ObjectChunk
-    ):  # others make new objects each time that their elements are asked for
+    if isinstance(item, ObjectChunk):  # other chunks make new objects each time they are asked
         return ObjectChunk(_copy(item.items))
     if isinstance(item, np.ndarray):
         return item.copy()
@@ -283,10 +281,8 @@ class Prefetch(Stage):
                 pairs.put(error)
 
         # It holds no reference to this generator, which may be forgotten before it ends.
-        thread, process = (
-            threading.Thread(None, fill, "tfrecord-prefetch", daemon=True),
-            os.getpid(),
-        )
+        thread = threading.Thread(None, fill, "tfrecord-prefetch", daemon=True)
+        process = os.getpid()
         thread.start()
         try:
             while (pair := pairs.get()) is not None:

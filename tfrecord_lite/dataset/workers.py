@@ -174,9 +174,10 @@ class _Worker:
                     self._run.sizes.update(*message)
                 elif kind == "made":
                     places, is_cut, after = message
-                    in_memory = places and [memory[a:b] for a, b in places]
-                    chunk = _copied(in_memory or self._next(), is_cut=is_cut)
-                    if places:
+                    if places is None:
+                        chunk = _copied(self._next(), is_cut=is_cut)
+                    else:
+                        chunk = _copied([memory[a:b] for a, b in places], is_cut=is_cut)
                         self._free.release()
                     yield chunk, after
 

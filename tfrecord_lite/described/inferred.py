@@ -7,7 +7,6 @@ policy                 records  a later one may lack   a later one may have anot
 :data:`FOR_BATCHES`    10,000   no: MISSING            no: WRONG_KIND                        all
 :data:`FOR_TABLES`     10,000   yes: a null            only if columns are chosen            chosen
 =====================  =======  =====================  ====================================  ========
-
 """
 
 from __future__ import annotations
@@ -113,10 +112,12 @@ def first_blocks(
 ) -> list[Block]:
     """Return the records at the start of some files, up to a number or 64 MiB."""
     sample: list[Block] = []
+    n_bytes = 0
     with closing(first_of(blocks_ahead(sources, options), num_records)) as blocks:
         for block in blocks:
             sample.append(block)
-            if sum(part.nbytes for part in sample) >= _SAMPLE_BYTES:
+            n_bytes += block.nbytes
+            if n_bytes >= _SAMPLE_BYTES:
                 break
     return sample
 

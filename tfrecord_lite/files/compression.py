@@ -378,7 +378,6 @@ class TFRecordOptions:
 
     def __repr__(self) -> str:
         """Return a call that makes these options."""
-        parts = [repr(self.get_compression_type_string(self))]
         values = {k: v for k, v in vars(self).items() if k != "compression_type" and v is not None}
         parts = [repr(self.get_compression_type_string(self))]
         parts += [f"{name}={value!r}" for name, value in values.items()]

@@ -16,7 +16,6 @@ from tfrecord_lite.files.compression import Codec, detect
 PIECE_BYTES = 64 * 1024
 """Bytes of the file read at once."""
 MAGIC_BYTES = 4
-MAGIC_BYTES = 4
 """By which the start of a stream is known."""
 _CAREFUL_BYTES = 256
 """Bytes read at once near damage, before it is located byte by byte."""

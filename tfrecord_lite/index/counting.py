@@ -17,7 +17,6 @@ def count_records(paths: Sources, **options: Unpack[ReadOptions]) -> int:
     """Count the records of files.
 
     The index beside a file has their number. Without one, the lengths of the records are read, but not the data;
-    The index beside a file has their number. Without one, the lengths of the records are read, but not the data;
     compressed and remote files are read to their ends. Checksums of data are not verified.
 
     Parameters

@@ -121,7 +121,6 @@ def load_index(name: str, storage_options: StorageOptions = None) -> RecordIndex
     with closing(open_seekable(name, storage_options)) as file:
         text = file.read().strip()
     is_text = not text.translate(None, b"0123456789 \t\r\n")
-    is_text = not text.translate(None, b"0123456789 \t\r\n")
     numbers = np.fromstring(text, np.int64, sep=" ") if is_text else np.empty(1, np.int64)
     n_lines = text.count(b"\n") + bool(text)
     if numbers.size != 2 * n_lines or numbers.max(initial=0) == np.iinfo(np.int64).max:

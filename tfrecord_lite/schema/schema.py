@@ -172,6 +172,14 @@ class SchemaItem(NamedTuple):
         dtype = None if self.original is None else self.original.dtype
         return dtype == "float64" and self.kind is Kind.FLOAT
 
+    def __str__(self) -> str:
+        """Return dtype and shape, for error texts."""
+        if self.original is None:
+            return type(self.spec).__name__
+        word = "missing" if self.original.missing else self.original.text or self.original.dtype
+        shape = ", ".join("?" if dim is None else str(dim) for dim in self.original.shape or ())
+        return f"{word} [{shape}]"
+
 
 class _CheckedItem(SchemaItem):
     """An item of a schema, which need not be checked again; what ``_replace`` returns must be."""

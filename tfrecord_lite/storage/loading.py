@@ -22,7 +22,7 @@ from tfrecord_lite.described.inferred import SAMPLE, first_of
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.structure import rebuild
-from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.errors import argument_error, optional_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
@@ -116,8 +116,7 @@ def load(
     if as_ is not None:
         check_library(as_)
     check_progress(progress)
-    if num_records is not None:
-        num_records = require_int("num_records", num_records, 1)
+    num_records = optional_int("num_records", num_records, 1)
     num_turns = _num_turns(order, num_processors)
     columns = None if columns is None else described_columns.names_of(columns)
     settings = read_settings(options)
@@ -149,11 +148,12 @@ def load(
 def _num_turns(order: str, num_processors: int | None) -> int:
     if order not in ("shards", "tensorflow"):
         raise argument_error(f"order is {order!r}, expected 'shards' or 'tensorflow'")
-    if num_processors is None:
-        return 1 if order == "shards" else os.cpu_count() or 1
-    if order == "shards":
+    num_processors = optional_int("num_processors", num_processors, 1)
+    if order != "shards":
+        return num_processors or os.cpu_count() or 1
+    if num_processors is not None:
         raise argument_error("num_processors= belongs to order='tensorflow'")
-    return require_int("num_processors", num_processors, 1)
+    return 1
 
 
 def _load_saved(

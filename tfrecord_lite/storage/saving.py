@@ -355,6 +355,7 @@ def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
 def _put_columns(
     files: DataFiles, columns: Mapping[str, Any], schema: Schema, n_rows: int, rounded: Any
 ) -> None:
-    none: list[Any] = [[_NO_FEATURES] * n_rows]
-    for block in encode_column_batches(columns, schema, rounded) if columns else none:
+    if not columns:
+        files.put([_NO_FEATURES] * n_rows)
+    for block in encode_column_batches(columns, schema, rounded) if columns else ():
         files.put(block)

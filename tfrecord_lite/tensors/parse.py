@@ -245,8 +245,8 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
         # The last value is repeated; without one, all are zeros, which take no memory yet, or empty strings.
         if not listed.size and not dtype.hasobject:
             return np.zeros(shape, dtype)
-        whole = np.full(n_values, listed[-1] if listed.size else b"", dtype)
-        whole[: listed.size] = listed
+        whole = np.empty(n_values, dtype)  # np.full would drop zero bytes at the end of a string
+        whole[: listed.size], whole[listed.size :] = listed, listed[-1] if listed.size else b""
         listed = whole
     return listed[:n_values].reshape(shape)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -178,8 +178,10 @@ def _keyed(record: RecordView) -> dict[_Key, Cell]:
 
 
 def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
-    common = os.path.commonprefix([*report.files])  # noqa: RUF071 - names may be URLs
-    start = max(common.rfind("/"), common.rfind("\\")) + 1  # of names, without the folders of all
+    # The names of the files, without the folders that all are in.
+    letters = zip(*report.files, strict=False)
+    common = "".join(first for first, *_ in takewhile(lambda same: len(set(same)) == 1, letters))
+    start = max(common.rfind("/"), common.rfind("\\")) + 1
     numbers = {column.key: i for i, column in enumerate(columns)}
     for record in report.records:
         place, cells = record.place, _keyed(record)

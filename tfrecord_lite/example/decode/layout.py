@@ -532,6 +532,20 @@ def bodies(
     data: Uint8Array, starts: Int64Array, stops: Int64Array
 ) -> tuple[Int64Array, BoolArray | None]:
     """Find where the map entries of each message start; and which messages hold anything else."""
+    sizes = stops - starts
+    smallest, largest = int(np.minimum.reduce(sizes)), int(np.maximum.reduce(sizes))
+    for n_before in (2, 3, 4):  # bytes of the tag and a length, mostly the same for all
+        fewest, most = 1 << (7 * (n_before - 2)), (1 << (7 * (n_before - 1))) - 1
+        if n_before + fewest <= smallest and largest <= n_before + most:
+            sizes -= n_before
+            expected = np.full(sizes.size, proto.FEATURES_TAG[0])
+            for place in range(1, n_before):
+                more = 0x80 if place < n_before - 1 else 0
+                expected += ((sizes & 0x7F) | more) << (8 * place)
+                sizes >>= 7
+            known = np.uint32((1 << (8 * n_before)) - 1)
+            wrong = (arrays.short_lanes(data)[starts] & known) != expected
+            return starts + n_before, wrong if np.count_nonzero(wrong) else None
     at, is_whole = only_field(data, starts, stops, proto.FEATURES_TAG[0])
     return at, None if np.count_nonzero(is_whole) == at.size else ~is_whole
 

@@ -310,11 +310,11 @@ class FeatureListReader(reader.ColumnReader):
 
     def _read(self, _: Any, name: str, column: Callable[[str], Lists], *, single: bool) -> Lists:
         feature, own = self.prepared[name], self._own[name]
+        partitions = {key: column(key) for key, _ in feature.reads()[1:]}  # of a RaggedFeature
         lists = column(feature.reads()[0][0])  # all that a VarLenFeature needs (rule Q3)
         if isinstance(feature, prepare.Padded):
             lists = _even_steps(lists, feature, own)
         elif isinstance(feature, prepare.Ragged):
-            partitions = {key: column(key) for key, _ in feature.reads()[1:]}
             lists = _ragged(lists, partitions, feature, own)
         original = self._originals.get(name)
         return lists if original is None else _restored(name, lists, original, feature)
