@@ -230,8 +230,7 @@ def test_large_tensors_are_believed_as_far_as_bytes_are_there() -> None:
 def test_the_last_string_is_repeated_with_all_its_bytes() -> None:
     message = TensorProto(dtype=7, string_val=[b"a", b"b\0"])
     message.tensor_shape.dim.add(size=4)
-    found = parse_tensor(message.SerializeToString())
-    assert found.tolist() == [b"a", b"b\0", b"b\0", b"b\0"]
+    assert parse_tensor(message.SerializeToString()).tolist() == [b"a", *[b"b\0"] * 3]
 
 
 def test_no_message_of_two_gigabytes_is_begun() -> None:

@@ -838,8 +838,9 @@ class ParquetWriter:
             self._writing.result()
         if self._pending:
             table = pa.Table.from_batches(self._pending, self._schema)
-            self._pending = []
-            self._writing = self._thread.submit(self._writer.write_table, table)
+            n_rows, self._pending = max(len(table), 1), []
+            write = self._writer.write_table
+            self._writing = self._thread.submit(write, table, row_group_size=n_rows)
 
     def close(self) -> None:
         """Write the rest, and the end."""
