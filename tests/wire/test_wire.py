@@ -415,7 +415,7 @@ def test_a_template_looks_at_all_of_its_bytes_and_no_other(n_bytes: int) -> None
     known = bytes(range(1, n_bytes + 1))
     template = Template(known + b"\0", [], [Hole(n_bytes, 1, 0)])
     for place in range(n_bytes + 2):
-        data = np.zeros(2 * template.row_bytes, np.uint8)
+        data = np.zeros(2 * template.row_size, np.uint8)
         data[:n_bytes] = np.frombuffer(known, np.uint8)
         data[place] ^= 0x80
         _, wrong = template.match(template.bytes_at(data, np.zeros(1, np.int64)))

@@ -69,22 +69,22 @@ class Hole(NamedTuple):
     more: int
     """By how much the length is larger than that of the payload inside."""
 
-    def lengths(self, cells: Uint8Array) -> Int64Array:
-        """Read the length in every row of the bytes."""
+    def lengths(self, byte_rows: Uint8Array) -> Int64Array:
+        """Read the length in each message, given a row of its bytes."""
         if self.width == 1:
-            return cells[:, self.offset].astype(np.int64)
+            return byte_rows[:, self.offset].astype(np.int64)
         kept = np.uint64(int.from_bytes(b"\x7f" * self.width, "little"))
-        words = np.ndarray((len(cells),), "<u8", cells, self.offset, cells.strides[:1])
+        words = np.ndarray((len(byte_rows),), "<u8", byte_rows, self.offset, byte_rows.strides[:1])
         return squeeze(words & kept, self.width).view(np.int64)
 
 
-def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, Int64Array]:
+def read_varints(lanes: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, Int64Array]:
     """Read one varint at each of many offsets: values (uint64), and bytes of each (int64).
 
-    `words` is the buffer as :func:`~tfrecord_lite.arrays.lanes`, with 16 bytes after each offset. A varint that
-    has not ended after 10 bytes has the size :data:`TOO_LONG`, and no value.
+    `lanes` is the buffer as words, one from every byte on (:func:`~tfrecord_lite.arrays.lanes`), with 16 bytes
+    after each offset. A varint that has not ended after 10 bytes has the size :data:`TOO_LONG`, and no value.
     """
-    loaded = words[offsets]
+    loaded = lanes[offsets]
     ends = ~loaded & _TOP_BITS
     below = (ends - _ONE) & ~ends  # the bits below the lowest top bit that is clear
     small = (np.bitwise_count(below) + np.uint8(1)) >> np.uint8(3)
@@ -93,7 +93,7 @@ def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, 
     long = long[ends[long] == 0]
     sizes = small.astype(np.int64)
     if long.size:
-        rest = words[offsets[long] + LANE_BYTES]
+        rest = lanes[offsets[long] + LANE_BYTES]
         values[long] = squeeze(loaded[long]) | (rest & np.uint64(0x7F)) << np.uint64(56)
         values[long] |= (rest & np.uint64(0x100)) << np.uint64(55)
         ninth, tenth = rest & np.uint64(0x80) == 0, rest & np.uint64(0x8000) == 0
@@ -103,7 +103,7 @@ def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, 
 
 
 def read_sized(
-    words: Uint64Array, offsets: Int64Array, sizes: Uint8Array
+    lanes: Uint64Array, offsets: Int64Array, sizes: Uint8Array
 ) -> tuple[Int64Array, BoolArray | None]:
     """Read one varint at each of many offsets, given the bytes of each: values, and which are wrong.
 
@@ -112,10 +112,10 @@ def read_sized(
     """
     longest = int(np.maximum.reduce(sizes, initial=0))
     if longest > LANE_BYTES:
-        values, sizes_read = read_varints(words, offsets)
+        values, sizes_read = read_varints(lanes, offsets)
         differs = sizes_read != sizes
         return values.view(np.int64), differs if np.count_nonzero(differs) else None
-    loaded, n_bits = words[offsets], sizes.astype(np.uint64)
+    loaded, n_bits = lanes[offsets], sizes.astype(np.uint64)
     is_empty = n_bits == 0
     n_bits <<= np.uint64(3)
     unused = np.subtract(np.uint64(64), n_bits, out=n_bits)

@@ -43,7 +43,7 @@ _NOT_NEGATIVE = {
     RaggedFeature.RowLimits: "row_limits must neither decrease nor be negative",
     RaggedFeature.RowStarts: "row_starts must neither decrease nor exceed the number of values",
 }
-"""What a partition must be, that no row has a negative length."""
+"""The error about a row of negative length."""
 
 
 def shown(lists: Lists, message: int, noun: str = "value", nouns: str | None = None) -> str:
@@ -209,7 +209,7 @@ def in_blocks(lists: Lists, feature: Padded, own: Type) -> Lists:
 
 
 def padded(lists: Lists, feature: Padded, *, with_objects: bool) -> AnyArray:
-    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (rule S4)."""
+    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \*shape) (rule S4)."""
     flat = as_array(restore.values_of(lists, with_objects=with_objects))
     fill = padding_of(lists, feature, flat.dtype)
     return with_padding(flat, lists.lengths, feature.shape, fill, feature)
@@ -223,7 +223,7 @@ def with_padding(
     whole = (n, longest, *shape)
     if (counts == longest).all():
         return flat.reshape(whole)
-    # A block is one item: a copy of its bytes, or of its objects.
+    # A block of numbers is one item, copied as its bytes.
     block = np.dtype((np.void, size * flat.itemsize))
     out: AnyArray
     try:
@@ -299,7 +299,7 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
 def ragged(
     values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type, *, single: bool
 ) -> Lists:
-    """Divide the values of a RaggedFeature, from the innermost partition outwards (rules G1 to G8, always consistent)."""
+    """Divide the values of a RaggedFeature by its partitions, which must agree, from the innermost outwards (rules G1 to G8)."""
     if not feature.partitions:
         return values
     levels: list[Any] = []
@@ -329,7 +329,7 @@ def _uniform(
 ) -> Int64Array:
     """Divide items into rows of one length, and return the rows of each message (rule G3).
 
-    For length 0, a plain vector is one row, and anything else has no rows.
+    For length 0 there may be no values: one row, if no inner partition is ragged, else none.
     """
     if length:
         if (i := first_true(items % length != 0)) is not None:

@@ -192,7 +192,7 @@ LIST_READERS = {
 # four after its key, from which r bytes are left: 0x12 + ((r - 2) << 8) + ((r - 4) << 24), with any
 # kind at bit 16. That is `_BODY` for r = 0, and `_BODY_PER_BYTE` more for each byte.
 _HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(proto.KEY_TAG[0])
-_BODY_KNOWN, _KIND_BITS, _BYTE = np.uint64(0xFF00FFFF), np.uint64(16), np.uint64(0xFF)
+_BODY_KNOWN, _KIND_SHIFT, _BYTE = np.uint64(0xFF00FFFF), np.uint64(16), np.uint64(0xFF)
 _BODY_PER_BYTE = np.uint64((1 << 8) | (1 << 24))
 _BODY = np.uint64((proto.VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
 _MIN_BODY, _MAX_BODY = 4, 0x7F + 2  # of r: r - 2 fits in one byte
@@ -250,7 +250,7 @@ class MapEntries:
             self._split(entries.take(self._odd))
 
     def _heads(self, entries: Fields) -> tuple[arrays.Uint64Array, ByteRanges, Int64Array]:
-        """Return the first bytes of entries; and if they are plain: the key, and the value's tag."""
+        """Return the first bytes of entries; and if they are plain, the key, and where the value's tag is."""
         head = arrays.lanes(self._data)[entries.start]
         length = ((head >> np.uint64(8)) & _BYTE).view(np.int64)
         start = entries.start + 2
@@ -258,22 +258,22 @@ class MapEntries:
 
     def _plain_features(self, entries: Fields) -> _PlainEntries:
         """Return the key, the kind and the list of each plain entry; kind 0 for the others."""
-        head, key, value = self._heads(entries)
+        head, key, value_at = self._heads(entries)
         # A key of up to 255 bytes ends within the spare bytes.
-        body = arrays.lanes(self._data)[value]
-        n_left = (entries.stop - value).view(np.uint64)
+        body = arrays.lanes(self._data)[value_at]
+        n_left = (entries.stop - value_at).view(np.uint64)
         is_plain = (body & _BODY_KNOWN) == n_left * _BODY_PER_BYTE + _BODY
         is_plain &= (head & _HEAD_KNOWN) == _HEAD
         # Less than the shortest wraps around to a large number.
         is_plain &= n_left - np.uint64(_MIN_BODY) <= np.uint64(_MAX_BODY - _MIN_BODY)
-        kind = proto.KIND_OF_TAG[((body >> _KIND_BITS) & _BYTE).view(np.int64)]
+        kind = proto.KIND_OF_TAG[((body >> _KIND_SHIFT) & _BYTE).view(np.int64)]
         kind *= is_plain
-        return key, kind, value + 4
+        return key, kind, value_at + 4
 
     def _plain_lists(self, entries: Fields) -> _PlainEntries:
         """Return the key and the FeatureList of each plain entry, as kind 1; 0 for the others."""
-        head, key, value = self._heads(entries)
-        begin, is_plain = only_field(self._data, value, entries.stop, proto.VALUE_TAG[0])
+        head, key, value_at = self._heads(entries)
+        begin, is_plain = only_field(self._data, value_at, entries.stop, proto.VALUE_TAG[0])
         is_plain &= (head & _HEAD_KNOWN) == _HEAD
         return key, is_plain.astype(np.uint8), begin
 

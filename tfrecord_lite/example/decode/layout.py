@@ -110,7 +110,7 @@ class LayoutEntry(NamedTuple):
 
 @dataclass(slots=True)
 class _FloatRun:
-    """Floats of features that lie evenly in a stretch, as many each: none, if the features are empty."""
+    """Floats of features that lie evenly in a stretch: equally many of each, perhaps none."""
 
     offset: int
     """Where the first feature's floats begin in the stretch."""
@@ -142,13 +142,13 @@ class _FloatRun:
 class Template:
     """A stretch with lengths of several bytes: one gather of rows, and a comparison of whole words under a mask.
 
-    The arguments are as for a stretch; the holes are innermost last, and there is at least one.
+    `known`, `unknown` and `holes` are a stretch's; the holes are innermost last, and there is at least one.
     """
 
     def __init__(self, known: bytes, unknown: list[tuple[int, int]], holes: list[Hole]) -> None:
         self.holes = holes
         n_words = -(-len(known) // LANE_BYTES)
-        self.row_bytes: int = -(-(len(known) + 2 * LANE_BYTES) // LANE_BYTES) * LANE_BYTES
+        self.row_size: int = -(-(len(known) + 2 * LANE_BYTES) // LANE_BYTES) * LANE_BYTES
         mask, expected = np.zeros((2, n_words * LANE_BYTES), np.uint8)
         mask[: len(known)] = 0xFF
         expected[: len(known)] = np.frombuffer(known, np.uint8)
@@ -160,17 +160,17 @@ class Template:
         self._mask, self._expected = mask.view("<u8"), (expected & mask).view("<u8")
 
     def bytes_at(self, data: Uint8Array, at: Int64Array) -> Uint8Array:
-        """Copy the `row_bytes` bytes from each of many places on; owned, shape (n, row_bytes)."""
-        return arrays.rows(data, self.row_bytes)[at].view(np.uint8).reshape(at.size, -1)
+        """Copy the `row_size` bytes from each of many places on; owned, shape (n, row_size)."""
+        return arrays.rows(data, self.row_size)[at].view(np.uint8).reshape(at.size, -1)
 
-    def match(self, cells: Uint8Array) -> tuple[Int64Array, BoolArray]:
-        """Compare rows; return the length of the payload after each, and which do not match."""
-        words = cells.view("<u8")[:, : self._mask.size]
+    def match(self, byte_rows: Uint8Array) -> tuple[Int64Array, BoolArray]:
+        """Compare the bytes of many messages; return the length of the payload after each, and which do not match."""
+        words = byte_rows.view("<u8")[:, : self._mask.size]
         wrong: BoolArray = ((words & self._mask) != self._expected).any(1)
         *outer, inner = self.holes
-        n_bytes = inner.lengths(cells)
+        n_bytes = inner.lengths(byte_rows)
         for hole in outer:
-            wrong |= hole.lengths(cells) != n_bytes + hole.more
+            wrong |= hole.lengths(byte_rows) != n_bytes + hole.more
         return n_bytes, wrong
 
 
@@ -218,7 +218,7 @@ class _StretchGroup:
     """Short stretches of about one size; their bytes, one row each.
 
     A row must equal ``expected + per_length * length`` where `mask` has bits. All three are words, shape
-    (n_stretches, 1, n_words).
+    (n_stretches, 1, n_words); `wrong` repeats the first two per message.
     """
 
     def __init__(self, stretches: list[_Stretch]) -> None:
@@ -291,14 +291,14 @@ class _Slot(NamedTuple):
 
 
 class _Payloads:
-    """Payloads that follow short stretches: read at once, since they are all at one place of a row."""
+    """Payloads that follow short stretches: read at once, since each is at one offset from its stretch in all messages."""
 
-    def __init__(self, slots: list[tuple[int, _Stretch]]) -> None:
-        self.numbers: list[int] = [number for number, _ in slots]
-        """The number of each among the values kept alike."""
-        self.short_numbers: list[int] = [stretch.number for _, stretch in slots]
+    def __init__(self, pairs: list[tuple[int, _Stretch]]) -> None:
+        self.kept_rows: list[int] = [number for number, _ in pairs]
+        """The row of each among the values kept alike, in an array of a match."""
+        self.stretch_numbers: list[int] = [stretch.number for _, stretch in pairs]
         """The number of the stretch before each, among the short ones."""
-        sizes = [[stretch.size] for _, stretch in slots]
+        sizes = [[stretch.size] for _, stretch in pairs]
         self.offsets: Int64Array = np.array(sizes, np.int64)
         """Where the payload starts in a row of its stretch; shape (n, 1)."""
 
@@ -351,8 +351,8 @@ class Layout:
                 self.slots[last.feature] = _Slot(last, _Kept.EXTENT, self.n_extents)
                 extents += [(self.n_extents, stretch)] if is_short else []
                 self.n_extents += 1
-        self.numbers: _Payloads = _Payloads(numbers)
-        self.extents: _Payloads = _Payloads(extents)
+        self.number_payloads: _Payloads = _Payloads(numbers)
+        self.extent_payloads: _Payloads = _Payloads(extents)
         with_floats = [stretch for _, stretch in extents if stretch.ends_with_floats]
         self.before_floats: list[int] = [stretch.number for stretch in with_floats]
         """The short stretches, by number, whose payloads must be whole floats."""
@@ -402,7 +402,7 @@ class LayoutMatch:
         self.n_messages: int = n_messages
         shapes = [(len(run.features), n_messages, run.n_bytes // 4) for run in layout.runs]
         self._floats = [np.empty(shape, "<f4") for shape in shapes]
-        self._numbers = np.empty((len(layout.numbers.numbers), n_messages), np.int64)
+        self._numbers = np.empty((len(layout.number_payloads.kept_rows), n_messages), np.int64)
         self._starts, self._lengths = np.empty((2, layout.n_extents, n_messages), np.int64)
 
     def read(self, span: slice, starts: Int64Array, stops: Int64Array) -> BoolArray | None:
@@ -435,9 +435,9 @@ class LayoutMatch:
     ) -> tuple[Int64Array, BoolArray | None]:
         """Read a stretch with lengths of several bytes; return where it ends, and which messages do not match."""
         template = cast("Template", stretch.template)
-        row_bytes = template.bytes_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
-        self._keep_floats(stretch, span, row_bytes)
-        lengths, wrong = template.match(row_bytes)
+        byte_rows = template.bytes_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
+        self._keep_floats(stretch, span, byte_rows)
+        lengths, wrong = template.match(byte_rows)
         at = at + stretch.advance
         if stretch.last is not None and stretch.last.feature >= 0:
             number = self._layout.slots[stretch.last.feature].number
@@ -457,22 +457,24 @@ class LayoutMatch:
             for number_in_group, stretch in enumerate(group.stretches):
                 self._keep_floats(stretch, span, row_words[number_in_group])
             first = stop
-        extents = layout.extents
-        if extents.short_numbers:
-            self._starts[extents.numbers, span] = places[extents.short_numbers] + extents.offsets
-            # 0 if it is always the same.
-            self._lengths[extents.numbers, span] = lengths[extents.short_numbers]
+        extents = layout.extent_payloads
+        if extents.stretch_numbers:
+            self._starts[extents.kept_rows, span] = (
+                places[extents.stretch_numbers] + extents.offsets
+            )
+            # The length is 0 where it is fixed.
+            self._lengths[extents.kept_rows, span] = lengths[extents.stretch_numbers]
         if layout.before_floats:
             wrong_lengths = lengths[layout.before_floats] & 3
             if np.count_nonzero(wrong_lengths):
                 wrong = _either(wrong, np.any(wrong_lengths, axis=0))
-        numbers = layout.numbers
-        if not numbers.short_numbers:
+        numbers = layout.number_payloads
+        if not numbers.stretch_numbers:
             return wrong
-        sizes = lengths[numbers.short_numbers]
-        at = places[numbers.short_numbers] + numbers.offsets
-        words = arrays.lanes(self._data)
-        values, wrong_numbers = read_sized(words, at.reshape(-1), sizes.reshape(-1))
+        sizes = lengths[numbers.stretch_numbers]
+        at = places[numbers.stretch_numbers] + numbers.offsets
+        lanes = arrays.lanes(self._data)
+        values, wrong_numbers = read_sized(lanes, at.reshape(-1), sizes.reshape(-1))
         self._numbers[:, span] = values.reshape(at.shape)
         if wrong_numbers is not None:
             wrong = _either(wrong, np.any(wrong_numbers.reshape(at.shape), axis=0))
@@ -603,7 +605,10 @@ class _Sample:
 def learn(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
 ) -> Layout | None:
-    """Learn how messages look, from a few of them; None if no two look alike, or in a form that programs write."""
+    """Learn how messages look, from a few of them.
+
+    None if no two of several look alike, or they have a form that programs do not write.
+    """
     whole = memoryview(data)  # type: ignore[arg-type]
     samples = []
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):

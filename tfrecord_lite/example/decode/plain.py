@@ -62,7 +62,7 @@ class KnownKeys:
         self.table = table
         features = [n for n, key in enumerate(table.keys) if len(key) <= _LONGEST_KEY]
         is_short = any(len(key) <= _LONGEST_KEY for key in (*table.keys, *others))
-        # With a short key at least, so that no array is empty.
+        # With at least one short key, so that no array is empty.
         self.others: Sequence[bytes] = others if is_short else [*others, b""]
         keys = [key for key in (*table.keys, *self.others) if len(key) <= _LONGEST_KEY]
         self.features: Int64Array = np.array(features, np.int64)
@@ -72,8 +72,8 @@ class KnownKeys:
         self.value_places: Int64Array = sizes + _KEY_PLACE
         """Where the value's tag is in an entry with this key."""
         self.head_sizes: Uint8Array = (sizes + _HEAD_BYTES).astype(np.uint8)
-        """Bytes of an entry with this key that are not of the Feature."""
-        self._shortest_entries = _shared(self.head_sizes)
+        """What the length of an entry with this key counts before the Feature."""
+        self._least_lengths = _shared(self.head_sizes)
         columns = np.array([[len(key), *key.ljust(longest, b"\0")] for key in keys], np.uint8)
         self._hashed_places = _telling(columns)
         """What is hashed of an entry: 0 is the length of its key, i the byte i of it, from 1 on."""
@@ -109,12 +109,13 @@ class KnownKeys:
 
     def numbers(self, data: Uint8Array, at: Int64Array) -> Int64Array:
         """Return which of the keys each entry must have, if it has one of them."""
-        from_size = data[_KEY_PLACE - 1 :]
+        # From an entry's place on: the length of its key, then the key.
+        hashed_bytes = data[_KEY_PLACE - 1 :]
         hashed = np.zeros(at.size, np.uint32)
         for place, multiplier in zip(self._hashed_places, self._multipliers, strict=True):
-            taken = from_size[place:].take(at)
+            taken = hashed_bytes[place:].take(at)
             if place > self._shortest:  # some keys end before
-                taken *= from_size.take(at) >= place
+                taken *= hashed_bytes.take(at) >= place
             hashed += taken.astype(np.uint32) * multiplier
         hashed >>= self._shift
         return self._number_of_hash.take(hashed.astype(np.int64)).astype(np.int64)
@@ -122,13 +123,13 @@ class KnownKeys:
     def differing(
         self, data: Uint8Array, at: Int64Array, lengths: Uint8Array, numbers: Int64Array
     ) -> BoolArray:
-        """Return which entries are not one of some length with a key of some number, up to the Feature."""
+        """Return which entries differ, before the Feature, from one of this length with this key."""
 
         def of_each(values: AnyArray) -> Any:
             return values.take(numbers) if values.size > 1 else values[0]
 
         wrong: BoolArray = lengths > _MAX_ONE_BYTE_LENGTH
-        wrong |= lengths < of_each(self._shortest_entries)
+        wrong |= lengths < of_each(self._least_lengths)
         words = arrays.rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
         wide = lengths.astype(np.uint64)
         for place, (mask, expected, per_length) in enumerate(self._words):
@@ -277,7 +278,7 @@ class PlainMatch:
         """Read the lists of one kind in some messages, which all have one."""
         data = self._data
         starts, sizes = self._starts[feature][chosen], self._sizes[feature][chosen]
-        # Tag and length of the chunk, two bytes, and floats.
+        # A list is two bytes, its chunk's tag and length, and floats.
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
             read = LIST_READERS[kind]
