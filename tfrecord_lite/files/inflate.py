@@ -45,7 +45,7 @@ class InflationLimits(NamedTuple):
         return None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Inflated:
     """The content of a compressed stream `raw`, an InputFile, read piece by piece.
 

@@ -94,7 +94,7 @@ class OpenFiles:
             oldest.rest()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class OutputFile:
     """A file being written, under the name `temporary` until :meth:`commit` if it is to appear complete.
 

@@ -32,7 +32,7 @@ NOT_DAMAGE = (*NEVER_SKIPPED, errors.Reason.NOT_A_TFRECORD)
 """Errors about a file that is not a damaged TFRecord file, or one that was read as it should not be."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DamageLog:
     """The damage that one iteration over files meets.
 
@@ -108,7 +108,7 @@ class DamageLog:
         warn_of_damage(errors.DamageReport(tuple(replace(file, **known) for file in report.files)))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class DamagedSpans:
     """The damaged spans of one file, in order: records that are neighbours are one span."""
 

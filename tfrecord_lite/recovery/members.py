@@ -45,7 +45,7 @@ _MAX_CANDIDATES = 100_000
 """How many candidates in one damaged place are tried: the last ones."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _MemberFile:
     """A file from an offset on, as a file object whose reads end where a member may begin."""
 

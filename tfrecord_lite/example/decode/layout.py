@@ -108,7 +108,7 @@ class LayoutEntry(NamedTuple):
         return f"{self.key!r}, {kind}, {self.form.name}, {self.length} bytes after {n_before}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _FloatRun:
     """Floats of features that lie evenly in a stretch: equally many of each, perhaps none."""
 
