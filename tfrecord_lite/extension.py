@@ -1,7 +1,7 @@
 """What apps, integrations and the command line use besides the public names: for authors of extensions.
 
 A program in the manner of ``tfrecord_lite.apps`` or ``tfrecord_lite.integrations`` imports what it needs of the codec
-from the package's root and from here. These names may change in any release, which the changelog then says.
+from the package's root and from here. These names may change in any release; the changelog reports it.
 Each is imported with its module when it is first used.
 """
 

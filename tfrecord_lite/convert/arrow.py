@@ -93,7 +93,7 @@ _USES = {
 """What the optional libraries are needed for, and what to install."""
 
 SCHEMA_KEY = b"tfrecord_lite"
-"""Where the metadata of an Arrow schema have ours, as JSON."""
+"""The key in the metadata of an Arrow schema whose value is this package's schema, as JSON."""
 
 UNUSABLE: tuple[type[Exception], ...] = (
     *(TypeError, ValueError, LookupError, AttributeError, StopIteration),
@@ -168,7 +168,7 @@ compute: Any = _Lazy("pyarrow.compute")
 
 @lru_cache(1024)
 def form_of(kind: ArrowType) -> str:
-    """Return the word for what a type of Arrow is, such as ``"list"``; ``"other"`` if there is none."""
+    """Return one word for an Arrow type, such as ``"list"``; ``"other"`` if none fits."""
     for form, words in _FORMS.items():
         if any(getattr(pa.types, f"is_{word}")(kind) for word in words):
             return form

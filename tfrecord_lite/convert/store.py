@@ -353,7 +353,7 @@ def _values(key: str, lists: Lists, own: Type, rounded: Rounded, n_levels: int =
 
 
 def warn_of_rounding(place: str, names: Iterable[str], way: str = "lossless=True") -> None:
-    """Warn of the columns in which a number is another one as float32; `way` keeps every bit."""
+    """Warn about float64 columns that were rounded to float32; `way` says how to keep every bit."""
     if listed_names := ", ".join(map(repr, names)):
         text = f"{place}: float64 was rounded to float32 in {listed_names}; {way} keeps every bit"
         warn_user(text)

@@ -93,7 +93,7 @@ class _DatasetType(type):
             raise _no_attribute(cls, name, cls)
 
 
-def _made_by(node_type: str, **settings: Any) -> Dataset[Any]:
+def _with_node(node_type: str, **settings: Any) -> Dataset[Any]:
     """Return the data set of a plan that ends with a new node."""
     module = import_module(f"tfrecord_lite.dataset.{_MODULES.get(node_type, 'stages')}")
     return Dataset(getattr(module, node_type)(**settings))
@@ -325,7 +325,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
             raise _no_attribute(type(self), name, self)
 
     def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
-        return _made_by(stage, input=self._plan, **settings)
+        return _with_node(stage, input=self._plan, **settings)
 
     def shuffle(
         self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
@@ -763,7 +763,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         if stop not in ("first", "all"):
             raise argument_error(f"stop is {stop!r}, expected 'first' or 'all'")
         settings = {"weights": tuple(values), "seed": seed_of(seed), "is_seeded": seed is not None}
-        return _made_by("Mixed", inputs=inputs, stop=stop, **settings)
+        return _with_node("Mixed", inputs=inputs, stop=stop, **settings)
 
     def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
         """Return the elements of this data set, and then of others.
@@ -776,7 +776,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> list(names.concatenate(names.take(1)))
         [b'Ada', b'Alan', b'Ada']
         """
-        return _made_by("Concatenated", inputs=tuple(map(plans.plan_of, (self, *others))))
+        return _with_node("Concatenated", inputs=tuple(map(plans.plan_of, (self, *others))))
 
     @staticmethod
     def zip(*datasets: Dataset[Any]) -> Dataset[tuple[Any, ...]]:
@@ -790,7 +790,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> list(Dataset.zip(names, names.map(len)))
         [(b'Ada', 3), (b'Alan', 4)]
         """
-        return _made_by("Zipped", inputs=tuple(map(plans.plan_of, datasets)))
+        return _with_node("Zipped", inputs=tuple(map(plans.plan_of, datasets)))
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
@@ -1045,7 +1045,7 @@ def parsed_by(
         raise argument_error(detail, Reason.UNSUPPORTED)
     plan = _dropping(plans.plan_of(dataset), parser)
     is_plain = len(groups) == 1 and is_dense(features)
-    return _made_by("Parse", input=plan, parser=parser, label_key=label_key, is_dense=is_plain)
+    return _with_node("Parse", input=plan, parser=parser, label_key=label_key, is_dense=is_plain)
 
 
 def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:

@@ -45,7 +45,7 @@ def described_by(
 def dropping(
     schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> ReadSettings:
-    """Return options by which records are dropped, if they are to be, that do not fit what describes them."""
+    """Return options that, if `on_misfit` asks for it, drop the records that do not fit the schema."""
     if options.on_misfit == "raise":
         return options
     described = described_by(schema, sources, options)
@@ -200,7 +200,7 @@ def _of_seqio(names: list[str]) -> Sidecar | None:
 
 
 def carried_by(sources: list[Source], options: ReadSettings) -> Sidecar | None:
-    """Return what goes into the sidecar of files that get all records of these as they are; None for no sidecar."""
+    """Return the sidecar to write beside files that receive these records unchanged; None for no sidecar."""
     described = sidecars_of(sources, options)
     if described is not None:
         return described

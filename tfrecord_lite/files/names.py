@@ -504,7 +504,7 @@ def is_folder(name: str, storage_options: StorageOptions = None) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a folder is not read for a file: its name begins with a dot or an underscore."""
+    """Whether readers of a folder ignore a file: its name begins with a dot or an underscore."""
     return urls.base_of(name).startswith((".", "_"))
 
 
