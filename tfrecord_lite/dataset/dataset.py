@@ -18,7 +18,13 @@ from tfrecord_lite.dataset.cutting import further
 from tfrecord_lite.dataset.plan import PlanNode, Run, Stage
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.sources import Files, size_now
-from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
+from tfrecord_lite.errors import (
+    FailedPreconditionError,
+    Reason,
+    argument_error,
+    optional_int,
+    require_int,
+)
 from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import hinted, num_processors
 from tfrecord_lite.texts import plural
@@ -366,7 +372,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> list(TFRecordDataset("names.tfrecord").repeat().take(5))
         [b'Ada', b'Alan', b'Grace', b'Ada', b'Alan']
         """
-        n = None if count is None else require_int("count", count, _ALL)
+        n = optional_int("count", count, _ALL)
         return self._then("Repeat", n=None if n is not None and n < 0 else n)
 
     @overload

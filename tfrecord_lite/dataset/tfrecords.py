@@ -12,7 +12,7 @@ from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset.dataset import Dataset, parsed_by
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.sources import Files, ShuffledRecords
-from tfrecord_lite.errors import Reason, argument_error, require_int
+from tfrecord_lite.errors import Reason, argument_error, optional_int, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import ReadOptions, hinted, num_files_in_turns, read_settings
@@ -111,8 +111,7 @@ class TFRecordDataset(Dataset[bytes]):
             )
         options["compression"] = compression_type
         settings = read_settings(options)
-        if buffer_size is not None:
-            require_int("buffer_size", buffer_size, -1)
+        optional_int("buffer_size", buffer_size, -1)
         cycle = num_files_in_turns() if num_parallel_reads == -1 else num_parallel_reads
         cycle = 1 if cycle is None else require_int("num_parallel_reads", cycle, 1)
         super().__init__(files_of(filenames, settings, cycle, folders="refuse"))

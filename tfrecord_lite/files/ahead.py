@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import warnings
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from tfrecord_lite.errors import levels_to_caller
+from tfrecord_lite.errors import warn_user
 from tfrecord_lite.files import names, remote
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class ReadAhead:
         if refusal is not None and not self._has_warned:
             self._has_warned = True
             text = f"{refusal.filename}: {refusal.strerror}; it was asked again"
-            warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+            warn_user(text)
 
     def _check_process(self) -> None:
         """In a fork, begin anew: threads and connections are the parent's."""

@@ -13,12 +13,11 @@ import io
 import os
 import re
 import stat
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import takewhile
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
-from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, levels_to_caller
+from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, warn_user
 from tfrecord_lite.files import remote, urls
 from tfrecord_lite.files.urls import INDEX_SUFFIX, SIDECAR_SUFFIX, companion, is_companion, is_url
 from tfrecord_lite.texts import plural
@@ -401,7 +400,7 @@ def check_sets(pattern: str | None, names: Iterable[str]) -> None:
             if int(count) not in numbers:  # or they count from 1
                 shown = f"{', '.join(missing[:3])}{', ...' * (len(missing) > 3)}"
                 text = f"{plural(len(missing), 'shard')} missing: {shown}; the name {_set_name(shard, count)!r} makes this an error"
-                warnings.warn(text, stacklevel=levels_to_caller())
+                warn_user(text)
         elif missing:
             detail = f"the pattern {pattern!r} misses {plural(len(missing), 'shard')}, the first"
             raise FileNotFoundError(errno.ENOENT, detail, missing[0])

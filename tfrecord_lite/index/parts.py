@@ -112,8 +112,7 @@ def file_parts(
     Damage is left to those who read: a file is cut up to it, and the rest is one part.
     """
     for name, number in (("max_bytes", max_bytes), ("num_parts", num_parts)):
-        if number is not None:
-            errors.require_int(name, number, 1)
+        errors.optional_int(name, number, 1)
     sources = expand(paths, options.storage_options)
     for source in sources:
         if not isinstance(source, (str, bytes, os.PathLike)):

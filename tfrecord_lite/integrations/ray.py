@@ -17,7 +17,7 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import WrittenPart, part_ending, write_part
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, optional_int
 from tfrecord_lite.extension import Sources, first_of
 from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import WriteOptions, check_keywords
@@ -138,8 +138,7 @@ class TFRecordDatasource(_SourceBase):
     ) -> None:
         super().__init__()
         self._projection_map: dict[str, str] | None = None  # which the base class reads
-        if num_tasks is not None:
-            require_int("override_num_blocks", num_tasks, 1)
+        optional_int("override_num_blocks", num_tasks, 1)
         table = engines.scan_for_workers(paths, columns, schema, options)
         if include_paths and "path" in table.column_names:
             detail = "there is a column 'path' already, so include_paths= cannot add it"
@@ -330,8 +329,7 @@ class TFRecordDatasink(_SinkBase):
         check_keywords(options, WriteOptions)
         self._mode = mode
         self._folder, self._files = engines.folder_to_write(path, options.get("storage_options"))
-        if min_rows_per_file is not None:
-            require_int("min_rows_per_file", min_rows_per_file, 1)
+        optional_int("min_rows_per_file", min_rows_per_file, 1)
         self._min_rows = min_rows_per_file
         self._ending = part_ending(options.get("compression"))
         self._options: dict[str, Any] = {**options, "lossless": lossless, "sidecar": sidecar}

@@ -26,7 +26,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import InvalidArgumentError, Reason, optional_int
 from tfrecord_lite.extension import current_worker, library, register_with_torch
 from tfrecord_lite.integrations.indexed import IndexedExamples
 from tfrecord_lite.options import hinted
@@ -202,7 +202,7 @@ class IterableTensors:
         _torch()
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, as of read_batches, not {type(dataset).__name__}")
-        self._length = None if length is None else require_int("length", length, 0)
+        self._length = optional_int("length", length, 0)
         self._made = dataset.map(_made)
         vars(self._made).update({**vars(dataset), "_plan": self._made._plan, "_parts": {}})  # noqa: SLF001 - in its epoch
         register_with_torch(type(self))

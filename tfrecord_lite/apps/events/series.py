@@ -17,7 +17,6 @@ one a tensor. Sources: TensorBoard's ``data_compat`` module and the ``metadata``
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +29,7 @@ from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells
 from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
-from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, levels_to_caller
+from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, warn_user
 from tfrecord_lite.extension import parse_message
 from tfrecord_lite.options import hinted
 from tfrecord_lite.texts import choices, plural, value_text
@@ -328,7 +327,7 @@ class Events:
             own = [name for name, tags in self.tags.items() if tag in tags]
             text = f"{tag!r} has {' and '.join(own)}, not {category}"
             advice = f"{own[0]}({tag!r}) returns them"
-            warnings.warn(f"{text}; {advice}", stacklevel=levels_to_caller())
+            warn_user(f"{text}; {advice}")
         if category != "scalars":
             return self._decoded(chosen, category)
         value = self._values.number[chosen]

@@ -31,7 +31,7 @@ from tfrecord_lite.apps.endings import format_of
 from tfrecord_lite.apps.images.image import image_features, require_pillow, threads_of
 from tfrecord_lite.apps.tables.formats import open_source
 from tfrecord_lite.apps.tables.table import check_columns
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, optional_int, require_int
 from tfrecord_lite.extension import StorageOptions
 from tfrecord_lite.options import ReadSettings, WriteOptions
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered
@@ -154,8 +154,7 @@ def pack_images(
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
     settings: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
     num_threads = threads_of(settings.pop("num_threads", None))
-    if num_shards is not None:
-        require_int("num_shards", num_shards, 1)
+    optional_int("num_shards", num_shards, 1)
     require_int("seed", seed)
     check_progress(progress)
     start = time.monotonic()

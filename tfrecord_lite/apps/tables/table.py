@@ -620,7 +620,6 @@ def _selected(described: Sidecar, names: list[str]) -> Sidecar:
 # ----------------------------------------------------------------------------- processes
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class _ToBatches(Stage):
     gives: ClassVar[Content | None] = "objects"
     batches: RecordBatches

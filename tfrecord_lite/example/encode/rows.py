@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import marshal
 import struct
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -43,7 +42,7 @@ from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import EXACT_DTYPES, PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_STRINGS
-from tfrecord_lite.errors import levels_to_caller
+from tfrecord_lite.errors import warn_user
 from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
 from tfrecord_lite.example.proto import FEATURES_TAG
@@ -159,11 +158,10 @@ class KindsOfRows:
         cure = "write values of one type, or the others as another feature"
         if Kind.BYTES not in (kind, before):
             cure = f"write float(value), or give the rows a schema: {{{key!r}: float}}"
-        warnings.warn(
+        warn_user(
             f"feature {key!r} holds {kind.label} in this row, but {before.label} in a row before. A file may have "
             "both, and TFRecordReader(path).examples() gives each record as it is, but load, scan and read_batches "
-            f"raise an error about them: {cure}",
-            stacklevel=levels_to_caller(),
+            f"raise an error about them: {cure}"
         )
 
 

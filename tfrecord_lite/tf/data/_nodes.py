@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -48,7 +48,6 @@ def rows_of(structure: Any) -> int:
     return sizes.pop()
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Slices(Source):
     """The rows of arrays."""
 
@@ -71,7 +70,6 @@ class Slices(Source):
         return map_structure(lambda array: array[i], self.arrays)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Calls(Source):
     """The elements that a function yields, called again for each epoch."""
 
@@ -85,7 +83,6 @@ class Calls(Source):
                 yield ObjectChunk([element]), {"done": i + 1}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Records(Stage):
     """Records, and batches of records, as tensors that know their block."""
 
@@ -108,7 +105,6 @@ def _with_blocks(chunk: Chunk) -> list[Any]:
     return [RecordTensor(item, groups, i) for i, item in enumerate(items)]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Interleave(Stage):
     """The elements of many data sets, one made from each input element, in turns.
 
@@ -153,7 +149,6 @@ class Interleave(Stage):
             turn = (turn + 1) % self.cycle_length
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Unbatch(Stage):
     """The rows of each element."""
 
@@ -207,7 +202,6 @@ def _settings(files: Files) -> dict[str, Any]:
     return {name: value for name, value in vars(files).items() if name not in _OF_FILES}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class StackedBatch(Batch):
     """Batches of elements, sparse tensors included."""
 
@@ -232,7 +226,6 @@ def _stacked(parts: list[Any]) -> SparseTensor:
     return SparseTensor(indices, values, [len(parts), *shape.tolist()])
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class PaddedBatch(Batch):
     """Batches of elements, whose arrays are padded to one shape."""
 
